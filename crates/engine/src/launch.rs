@@ -1,0 +1,111 @@
+//! What an engine gets to start with, and what it gives back.
+
+use polder_facts::{LimitKind, Violation};
+use polder_sys::Terminal;
+use std::fmt;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// What surrounds a run: its streams.
+#[derive(Debug)]
+pub struct Services {
+    /// Standard input, output and error of the command; not used with a terminal.
+    pub stdio: [OwnedFd; 3],
+    /// A terminal of the sandbox's own, of this size.
+    pub terminal: Option<Terminal>,
+}
+
+/// A command that runs in a sandbox. Dropping it ends everything inside.
+pub trait Running: Send {
+    /// Readable when a report waits.
+    fn reports(&self) -> BorrowedFd<'_>;
+
+    /// Waits for the next report.
+    fn report(&mut self) -> Report;
+
+    /// The caller's side of the terminal, once.
+    fn take_terminal(&mut self) -> Option<OwnedFd>;
+
+    /// Sends a signal to the command's process group.
+    fn signal(&self, signal: i32);
+
+    /// Ends everything inside, now.
+    fn kill(&self);
+
+    /// Waits until nothing of the sandbox is left, and says which limits were reached.
+    fn finish(self: Box<Self>) -> Finished;
+}
+
+/// What a sandbox reports while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// An action was denied.
+    Violation(Violation),
+    /// The command ended.
+    Ended(Ended),
+    /// The sandbox vanished.
+    Lost,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal, if one ended it.
+    pub signal: Option<i32>,
+    /// CPU time of everything that was waited for.
+    pub cpu: Duration,
+    /// The largest resident set of one process.
+    pub peak_rss_bytes: u64,
+}
+
+/// What is known when nothing of the sandbox is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// A limit that was reached on the way.
+    pub limit: Option<LimitKind>,
+}
+
+/// Why a command did not start. Whatever had been built is gone again.
+#[derive(Debug)]
+pub struct LaunchError {
+    /// What kind of failure it is.
+    pub failure: LaunchFailure,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+/// The kinds of failure.
+#[derive(Debug)]
+pub enum LaunchFailure {
+    /// There is no such command in the sandbox.
+    NotFound,
+    /// It is there and cannot be executed.
+    NotExecutable(std::io::Error),
+    /// The sandbox could not be built; the error names the step, the call and the kernel's answer.
+    Setup(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.failure {
+            LaunchFailure::NotFound => f.write_str("command not found in the sandbox")?,
+            LaunchFailure::NotExecutable(error) => write!(f, "cannot execute: {error}")?,
+            LaunchFailure::Setup(error) => {
+                write!(f, "{error}")?;
+                let mut cause = error.source();
+                while let Some(inner) = cause {
+                    write!(f, ": {inner}")?;
+                    cause = inner.source();
+                }
+            }
+        }
+        if let Some(remedy) = &self.remedy {
+            write!(f, "\n  remedy: {remedy}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LaunchError {}

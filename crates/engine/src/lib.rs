@@ -1,0 +1,60 @@
+//! The contract between polder and what enforces a policy. Knows no engine.
+//!
+//! `probe` says whether an engine works here, `fit` judges a plan guarantee by guarantee, [`Fit::require`] turns the
+//! judgement into a [`Fitted`] or a refusal, and `launch` takes nothing but a `Fitted`: what was not judged cannot
+//! start.
+#![forbid(unsafe_code)]
+
+mod fit;
+mod launch;
+
+pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
+pub use launch::{Ended, Finished, LaunchError, LaunchFailure, Report, Running, Services};
+
+use polder_facts::HostFacts;
+use polder_plan::Plan;
+
+/// What enforces a policy. Engines are values in a list; nothing outside their folder knows their names.
+pub trait Engine: Send + Sync {
+    /// The name in configuration, flags and reports.
+    fn id(&self) -> &'static str;
+
+    /// Other names by which configurations know it.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How strong the wall is.
+    fn class(&self) -> EngineClass;
+
+    /// Whether it makes its file system from an image.
+    fn takes_image(&self) -> bool {
+        false
+    }
+
+    /// Whether it can be used here, judged from what the probes found.
+    fn probe(&self, host: &HostFacts) -> Availability;
+
+    /// Judges a plan. Pure: touches nothing, starts nothing.
+    fn fit(&self, plan: &Plan, host: &HostFacts) -> Fit;
+
+    /// Starts the command of a plan that was judged.
+    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError>;
+}
+
+/// Whether an engine can be used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It can.
+    Available {
+        /// What it builds on, in a few words.
+        detail: String,
+    },
+    /// It cannot.
+    Unavailable {
+        /// Why.
+        reason: String,
+        /// What to do about it.
+        remedy: String,
+    },
+}

@@ -1,0 +1,239 @@
+//! What the native engine says about a plan. Pure.
+
+use polder_engine::{EngineClass, Fit, Verdict};
+use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Probe};
+use polder_plan::Plan;
+use polder_policy::{NetworkMode, WorkspaceMode};
+use std::collections::BTreeMap;
+
+/// Reserved names that the shim can watch for.
+const RESERVED_MAX: usize = 64;
+
+pub(super) fn fit(engine: &'static str, class: EngineClass, plan: &Plan, host: &HostFacts) -> Fit {
+    let judge = Judge { plan, host };
+    let mut verdicts = BTreeMap::from([
+        (
+            Guarantee::Fs,
+            judge.needs(&[Mechanism::Namespaces, Mechanism::MountRoot], "a mount namespace with a new root"),
+        ),
+        (Guarantee::Protect, judge.protect()),
+        (Guarantee::SecondLayer, judge.second_layer()),
+        (Guarantee::Net, judge.net()),
+        (Guarantee::Ipc, judge.ipc()),
+        (Guarantee::Processes, judge.needs(&[Mechanism::Namespaces], "a pid namespace that ends with the run")),
+        (Guarantee::Privileges, judge.privileges()),
+        (Guarantee::Syscalls, judge.needs(&[Mechanism::Seccomp], "a seccomp allow-list")),
+        (Guarantee::Env, enforced("a cleared environment")),
+    ]);
+    verdicts.extend(judge.limits());
+    Fit { engine, class, verdicts, impossible: judge.impossible() }
+}
+
+fn enforced(by: impl Into<String>) -> Verdict {
+    Verdict::Enforced { by: by.into() }
+}
+
+fn gap(reason: impl Into<String>, remedy: Option<String>) -> Gap {
+    Gap { reason: reason.into(), remedy }
+}
+
+struct Judge<'a> {
+    plan: &'a Plan,
+    host: &'a HostFacts,
+}
+
+impl Judge<'_> {
+    fn probe(&self, mechanism: Mechanism) -> Result<(), Gap> {
+        match self.host.mechanisms.get(&mechanism) {
+            Some(Probe::Works { .. } | Probe::NotNeeded { .. }) => Ok(()),
+            Some(Probe::Fails { reason, remedy }) => {
+                Err(gap(format!("{}: {reason}", mechanism.name()), Some(remedy.clone())))
+            }
+            // A probe that did not run has shown nothing.
+            None => Err(gap(format!("{} was not probed", mechanism.name()), None)),
+        }
+    }
+
+    fn needs(&self, mechanisms: &[Mechanism], by: &str) -> Verdict {
+        match mechanisms.iter().try_for_each(|mechanism| self.probe(*mechanism)) {
+            Ok(()) => enforced(by),
+            Err(gap) => Verdict::Cannot { gap },
+        }
+    }
+
+    fn protect(&self) -> Verdict {
+        let files = &self.plan.files;
+        if !files.reserved.is_empty() {
+            if let Err(gap) = self.probe(Mechanism::Seccomp) {
+                let by = "read-only mounts".to_owned();
+                let reason = format!("names that do not exist yet need the system call filter: {}", gap.reason);
+                return Verdict::Weaker { by, gap: Gap { reason, remedy: gap.remedy } };
+            }
+        }
+        if let Some(pattern) = files.partial_patterns.first() {
+            return Verdict::Weaker {
+                by: "read-only mounts".to_owned(),
+                gap: gap(
+                    format!("`{}` ({}) protects only what exists when the run begins", pattern.value, pattern.origin),
+                    Some("name the files, or write `**/NAME`, which also holds for new files".to_owned()),
+                ),
+            };
+        }
+        enforced(if files.reserved.is_empty() {
+            "read-only mounts and pinned parents"
+        } else {
+            "read-only mounts, pinned parents, and a guard for names that do not exist yet"
+        })
+    }
+
+    fn second_layer(&self) -> Verdict {
+        if let Err(gap) = self.probe(Mechanism::Landlock) {
+            return Verdict::Cannot { gap };
+        }
+        let abi = self.host.landlock_abi;
+        // Before ABI 3 a file can be emptied without the right to write it.
+        if abi < 3 {
+            return Verdict::Weaker {
+                by: format!("Landlock ABI {abi}"),
+                gap: gap("this ABI does not control truncation", Some("a kernel of 6.2 or newer".to_owned())),
+            };
+        }
+        enforced(format!("Landlock ABI {abi}"))
+    }
+
+    fn net(&self) -> Verdict {
+        match self.plan.network.value.mode {
+            NetworkMode::None => self.needs(&[Mechanism::NetworkNamespace], "a network namespace with a loopback only"),
+            NetworkMode::Full => enforced("the policy gives the host's network"),
+            NetworkMode::Restricted => Verdict::Cannot {
+                gap: gap(
+                    "network `restricted` needs the broker, which is not in this build",
+                    Some("use `network: none` or `network: full`".to_owned()),
+                ),
+            },
+        }
+    }
+
+    fn ipc(&self) -> Verdict {
+        if let Err(gap) = self.probe(Mechanism::Namespaces) {
+            return Verdict::Cannot { gap };
+        }
+        // Abstract sockets belong to the network namespace; with the host's, only Landlock keeps them away.
+        if self.plan.network.value.mode == NetworkMode::Full && self.host.landlock_abi < 6 {
+            return Verdict::Weaker {
+                by: "an ipc namespace".to_owned(),
+                gap: gap(
+                    "with the host's network, abstract sockets of the host can be reached",
+                    Some("a kernel of 6.12 or newer, or no network".to_owned()),
+                ),
+            };
+        }
+        enforced("an ipc namespace, no host sockets in view, Landlock scopes")
+    }
+
+    fn privileges(&self) -> Verdict {
+        if let Err(gap) = self.probe(Mechanism::Namespaces) {
+            return Verdict::Cannot { gap };
+        }
+        if !self.plan.identity.caller_is_root {
+            return enforced("no capabilities, no_new_privs, nosuid mounts");
+        }
+        match self.probe(Mechanism::IdmappedMounts) {
+            Ok(()) => enforced("root mapped to an unprivileged range, no capabilities, no_new_privs, nosuid mounts"),
+            Err(Gap { reason, remedy }) => Verdict::Weaker {
+                by: "no capabilities, no_new_privs, /proc/sys covered".to_owned(),
+                gap: Gap { reason: format!("the command would be the host's uid 0: {reason}"), remedy },
+            },
+        }
+    }
+
+    fn limits(&self) -> Vec<(Guarantee, Verdict)> {
+        let limits = &self.plan.limits;
+        let mut verdicts = Vec::new();
+        if limits.memory.is_some() {
+            verdicts.push((
+                Guarantee::Memory,
+                match self.probe(Mechanism::CgroupMemory) {
+                    Ok(()) => enforced("the memory cgroup"),
+                    Err(Gap { reason, remedy }) => Verdict::Weaker {
+                        by: "RLIMIT_DATA".to_owned(),
+                        gap: Gap { reason: format!("it bounds each process, not all together: {reason}"), remedy },
+                    },
+                },
+            ));
+        }
+        if limits.cpus.is_some() {
+            verdicts.push((
+                Guarantee::Cpus,
+                match self.probe(Mechanism::CgroupCpu) {
+                    Ok(()) => enforced("the cpu cgroup"),
+                    Err(gap) => Verdict::Cannot { gap },
+                },
+            ));
+        }
+        if limits.pids.is_some() {
+            verdicts.push((
+                Guarantee::Pids,
+                match self.probe(Mechanism::CgroupPids) {
+                    Ok(()) => enforced("the pids cgroup"),
+                    Err(_) => {
+                        self.needs(&[Mechanism::ProcessRlimit], "RLIMIT_NPROC in the sandbox's own user namespace")
+                    }
+                },
+            ));
+        }
+        if limits.files.is_some() {
+            verdicts.push((Guarantee::Files, enforced("RLIMIT_NOFILE")));
+        }
+        if limits.disk.is_some() {
+            verdicts
+                .push((Guarantee::Disk, enforced("the size of the private tmpfs (the workspace is the host's disk)")));
+        }
+        if limits.output.is_some() {
+            verdicts.push((Guarantee::Output, enforced("counting what is written")));
+        }
+        if limits.timeout.is_some() {
+            verdicts.push((Guarantee::Timeout, enforced("a timer that ends the pid namespace")));
+        }
+        verdicts
+    }
+
+    fn impossible(&self) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let Plan { image, cache, credentials, workspace, files, engine_options, .. } = self.plan;
+        if let Some(image) = image {
+            gaps.push(gap(
+                format!("{}: the native engine uses the host's programs, not an image", image.origin),
+                Some("take the image away, or choose an engine that takes one".to_owned()),
+            ));
+        }
+        if let Some(cache) = cache {
+            gaps.push(gap(format!("{}: caches are not in this build", cache.origin), None));
+        }
+        for credential in credentials {
+            gaps.push(gap(
+                format!("{}: credentials need the broker, which is not in this build", credential.origin),
+                None,
+            ));
+        }
+        if workspace.value.mode != WorkspaceMode::Direct {
+            gaps.push(gap(
+                format!("{}: only `direct` workspaces are in this build", workspace.origin),
+                Some("use `workspace: {mode: direct}`".to_owned()),
+            ));
+        }
+        if files.reserved.len() > RESERVED_MAX {
+            gaps.push(gap(
+                format!(
+                    "{} protected paths do not exist yet; at most {RESERVED_MAX} can be guarded",
+                    files.reserved.len()
+                ),
+                Some("protect fewer paths, or a common parent".to_owned()),
+            ));
+        }
+        if let Some(options) = engine_options.get("native") {
+            gaps.push(gap(format!("{}: the native engine has no options", options.origin), None));
+        }
+        gaps
+    }
+}

@@ -1,0 +1,208 @@
+//! Carrying a recipe out, and what runs afterwards. Thin: everything was decided before.
+
+use super::lower::{Lowered, lower};
+use polder_engine::{Ended, Finished, Fitted, LaunchError, LaunchFailure, Report, Running, Services};
+use polder_facts::{Action, Grant, LimitKind, Mechanism, Probe, Violation};
+use polder_plan::Plan;
+use polder_sys::cgroup::{Bounds, Cgroup};
+use polder_sys::{Command, Errno, Launched, Recipe, SpawnError, syscalls};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    let lowered = lower(&fitted);
+    let cgroup = make_cgroup(&fitted)?;
+    let entrances = match &cgroup {
+        Some(cgroup) => cgroup.entrances().map_err(|error| setup(error, None))?,
+        None => Vec::new(),
+    };
+    let recipe = recipe(lowered, services, entrances);
+    // On failure the cgroup is dropped after everything that was in it.
+    let launched = polder_sys::spawn(&recipe).map_err(describe)?;
+    Ok(Box::new(NativeRun { launched, cgroup, plan: fitted.plan().clone(), disk_full: false }))
+}
+
+fn recipe(lowered: Lowered, services: Services, cgroups: Vec<OwnedFd>) -> Recipe {
+    let Lowered {
+        identity,
+        net,
+        scratch_bytes,
+        steps,
+        hostname,
+        rlimits,
+        landlock,
+        filter,
+        reserved,
+        swept,
+        candidates,
+        argv,
+        env,
+        workdir,
+    } = lowered;
+    let Services { stdio, terminal } = services;
+    Recipe {
+        identity,
+        net,
+        scratch_bytes,
+        steps,
+        hostname,
+        rlimits,
+        landlock,
+        filter: filter.map(syscalls::program),
+        reserved,
+        swept,
+        cgroups,
+        command: Command { candidates, argv, env, workdir, stdio, terminal },
+    }
+}
+
+/// A cgroup for the limits that need one and for which the host has a controller.
+fn make_cgroup(fitted: &Fitted) -> Result<Option<Cgroup>, LaunchError> {
+    let (plan, host) = (fitted.plan(), fitted.host());
+    let Some(facts) = &host.cgroup else { return Ok(None) };
+    let works = |mechanism| host.mechanisms.get(&mechanism).is_some_and(Probe::works);
+    let limits = &plan.limits;
+    let bounds = Bounds {
+        memory_bytes: limits.memory.as_ref().filter(|_| works(Mechanism::CgroupMemory)).map(|limit| limit.value.0),
+        // The shim is one of them.
+        pids: limits.pids.as_ref().filter(|_| works(Mechanism::CgroupPids)).map(|limit| limit.value + 1),
+        cpus: limits.cpus.as_ref().filter(|_| works(Mechanism::CgroupCpu)).map(|limit| limit.value),
+    };
+    if bounds == (Bounds { memory_bytes: None, pids: None, cpus: None }) {
+        return Ok(None);
+    }
+    polder_sys::cgroup::sweep(facts);
+    Cgroup::create(facts, bounds)
+        .map(Some)
+        .map_err(|error| setup(error, Some("`polder doctor` shows where cgroups can be made".to_owned())))
+}
+
+fn setup(error: impl std::error::Error + Send + Sync + 'static, remedy: Option<String>) -> LaunchError {
+    LaunchError { failure: LaunchFailure::Setup(Box::new(error)), remedy }
+}
+
+/// Turns the kernel's answer into what the user can do.
+fn describe(error: SpawnError) -> LaunchError {
+    let remedy = match &error {
+        SpawnError::NotStarted { errno } => {
+            let failure = match errno.0 {
+                // ENOENT from exec itself may also mean that the interpreter of a script is missing.
+                2 | 20 => LaunchFailure::NotFound,
+                _ => LaunchFailure::NotExecutable((*errno).into()),
+            };
+            return LaunchError { failure, remedy: None };
+        }
+        SpawnError::Namespaces { .. } => Some(polder_sys::probe::namespace_remedy()),
+        SpawnError::Caller { call, .. } if call.contains("IDMAP") => Some(
+            "this file system has no id-mapped mounts: run as an ordinary user, or `--accept privileges`".to_owned(),
+        ),
+        SpawnError::Inside { what, errno: Errno(40), .. } if what.starts_with("show") => {
+            Some("a component became a symbolic link; resolve it and run again".to_owned())
+        }
+        SpawnError::Inside { what, errno: Errno(2), .. } if what.starts_with("show") => {
+            Some("the path or its place inside does not exist; polder makes nothing on the host".to_owned())
+        }
+        SpawnError::Caller { .. } | SpawnError::Inside { .. } | SpawnError::Vanished => {
+            Some("`polder doctor` shows which mechanism fails here".to_owned())
+        }
+    };
+    setup(error, remedy)
+}
+
+/// A command that runs. Fields are dropped in order: the processes before the cgroup that holds them.
+struct NativeRun {
+    launched: Launched,
+    cgroup: Option<Cgroup>,
+    plan: Plan,
+    disk_full: bool,
+}
+
+impl Running for NativeRun {
+    fn reports(&self) -> BorrowedFd<'_> {
+        self.launched.reports()
+    }
+
+    fn report(&mut self) -> Report {
+        match self.launched.report() {
+            polder_sys::Report::Ended(ended) => {
+                self.disk_full = ended.disk_full;
+                Report::Ended(Ended {
+                    code: ended.code,
+                    signal: ended.signal,
+                    cpu: ended.cpu,
+                    peak_rss_bytes: ended.peak_rss_bytes,
+                })
+            }
+            polder_sys::Report::Denied { reserved, pid } => Report::Violation(self.denied(reserved, pid)),
+            polder_sys::Report::Swept { swept } => Report::Violation(self.swept(swept)),
+            polder_sys::Report::Lost => Report::Lost,
+        }
+    }
+
+    fn take_terminal(&mut self) -> Option<OwnedFd> {
+        self.launched.take_master()
+    }
+
+    fn signal(&self, signal: i32) {
+        self.launched.signal(signal);
+    }
+
+    fn kill(&self) {
+        self.launched.kill();
+    }
+
+    fn finish(self: Box<Self>) -> Finished {
+        let Self { launched, cgroup, disk_full, .. } = *self;
+        launched.wait_gone();
+        let reached = cgroup.as_ref().map(Cgroup::reached);
+        let limit = match reached {
+            Some(reached) if reached.memory => Some(LimitKind::Memory),
+            Some(reached) if reached.pids => Some(LimitKind::Pids),
+            _ if disk_full => Some(LimitKind::Disk),
+            _ => None,
+        };
+        Finished { limit }
+    }
+}
+
+impl NativeRun {
+    /// The guard refused to let a protected name come into being.
+    fn denied(&self, index: usize, pid: u32) -> Violation {
+        let reserved = self.plan.files.reserved.get(index);
+        let name = reserved.map_or("?", |reserved| reserved.name.as_str());
+        let directory = reserved.and_then(|reserved| reserved.directory.as_ref());
+        let target = directory.map_or_else(|| name.to_owned(), |dir| format!("{dir}/{name}"));
+        let rule = reserved.map_or_else(|| "protect".to_owned(), |reserved| format!("protect ({})", reserved.origin));
+        // Rules and grants speak of paths relative to the workspace, or of a name in any directory.
+        let grant = match directory {
+            None => Some(Grant::FsWrite(format!("**/{name}").into())),
+            Some(_) => {
+                let relative = std::path::Path::new(&target).strip_prefix(self.plan.workdir.as_path());
+                relative.ok().map(|path| Grant::FsWrite(path.to_owned()))
+            }
+        };
+        Violation {
+            action: Action::FileWrite,
+            target,
+            rule,
+            layer: "guard".to_owned(),
+            pid: Some(pid),
+            exe: None,
+            count: 1,
+            grant,
+        }
+    }
+
+    fn swept(&self, index: usize) -> Violation {
+        let swept = self.plan.files.swept.get(index);
+        Violation {
+            action: Action::FileWrite,
+            target: swept.map_or_else(|| "?".to_owned(), |swept| swept.path.to_string()),
+            rule: swept.map_or_else(|| "protect".to_owned(), |swept| format!("protect ({})", swept.origin)),
+            layer: "sweep".to_owned(),
+            pid: None,
+            exe: None,
+            count: 1,
+            grant: None,
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! From a judged plan to a recipe. Pure: what is missing on the host was found out before.
+
+use polder_engine::Fitted;
+use polder_facts::{Guarantee, GuestPath, HostFacts};
+use polder_plan::{Configuration, MaskKind, Plan, Shown, SystemKind};
+use polder_policy::NetworkMode;
+use polder_sys::{
+    Access, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit, Source, Step, syscalls,
+};
+use std::collections::BTreeSet;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The part of a recipe that the plan alone decides.
+pub(super) struct Lowered {
+    pub(super) identity: Identity,
+    pub(super) net: NetNamespace,
+    pub(super) scratch_bytes: u64,
+    pub(super) steps: Vec<Step>,
+    pub(super) hostname: CString,
+    pub(super) rlimits: Vec<Rlimit>,
+    pub(super) landlock: Option<LandlockSpec>,
+    pub(super) filter: Option<syscalls::Guarded>,
+    pub(super) reserved: Vec<Reserved>,
+    pub(super) swept: Vec<CString>,
+    pub(super) candidates: Vec<CString>,
+    pub(super) argv: Vec<CString>,
+    pub(super) env: Vec<CString>,
+    pub(super) workdir: CString,
+}
+
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/proc/self/fd", "dev/fd"),
+    ("/proc/self/fd/0", "dev/stdin"),
+    ("/proc/self/fd/1", "dev/stdout"),
+    ("/proc/self/fd/2", "dev/stderr"),
+    ("pts/ptmx", "dev/ptmx"),
+];
+
+/// A C string of a text that the policy has checked for NUL bytes.
+fn c(text: impl AsRef<OsStr>) -> CString {
+    CString::new(text.as_ref().as_bytes()).expect("invariant: paths, arguments and variables have no NUL byte")
+}
+
+/// A guest path as recipes want it: without the leading slash.
+fn relative(path: &GuestPath) -> &Path {
+    path.as_path().strip_prefix("/").unwrap_or(path.as_path())
+}
+
+fn access(access: polder_policy::Access) -> Access {
+    match access {
+        polder_policy::Access::ReadOnly => Access::ReadOnly,
+        polder_policy::Access::ReadWrite => Access::ReadWrite,
+    }
+}
+
+pub(super) fn lower(fitted: &Fitted) -> Lowered {
+    let (plan, host) = (fitted.plan(), fitted.host());
+    let second_layer = !fitted.accepts(Guarantee::SecondLayer) || host.landlock_abi > 0;
+    let filtered = !fitted.accepts(Guarantee::Syscalls);
+    let guarded = if plan.files.reserved.is_empty() { syscalls::Guarded::No } else { syscalls::Guarded::Yes };
+    let identity = identity(fitted);
+    let reserved = plan.files.reserved.iter().map(|reserved| Reserved {
+        directory: reserved.directory.as_ref().map(|directory| c(directory.as_os_str())),
+        name: c(&reserved.name),
+    });
+    let env = plan.env.iter().map(|(name, value)| {
+        let mut entry = name.clone();
+        entry.push("=");
+        entry.push(value);
+        c(entry)
+    });
+    Lowered {
+        identity,
+        net: match plan.network.value.mode {
+            NetworkMode::Full => NetNamespace::Host,
+            // Restricted never becomes a `Fitted` without a broker; if it did, nothing must be open.
+            NetworkMode::None | NetworkMode::Restricted => NetNamespace::Own,
+        },
+        scratch_bytes: plan.files.scratch.0,
+        steps: steps(plan, identity),
+        hostname: c(plan.identity.hostname),
+        rlimits: rlimits(fitted),
+        landlock: second_layer.then(|| landlock(plan, host)),
+        filter: filtered.then_some(guarded),
+        reserved: if filtered { reserved.collect() } else { Vec::new() },
+        swept: plan.files.swept.iter().map(|swept| c(swept.path.as_os_str())).collect(),
+        candidates: plan.candidates().into_iter().map(c).collect(),
+        argv: plan.command.iter().map(c).collect(),
+        env: env.collect(),
+        workdir: c(plan.workdir.as_os_str()),
+    }
+}
+
+fn identity(fitted: &Fitted) -> Identity {
+    let who = &fitted.plan().identity;
+    if !who.caller_is_root {
+        return Identity::Same { uid: who.uid, gid: who.gid };
+    }
+    if fitted.accepts(Guarantee::Privileges) {
+        return Identity::HostRoot;
+    }
+    let (base, count) = (polder_sys::facts::RANGE_BASE, polder_sys::facts::RANGE_IDS);
+    Identity::Range { uid: who.uid, gid: who.gid, base, count }
+}
+
+/// The steps that build the root, in an order in which every mount point exists before it is used.
+fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
+    let mut build = Build { steps: Vec::new(), made: BTreeSet::new(), shown: &plan.files.shown };
+    for entry in &plan.files.system {
+        match &entry.kind {
+            SystemKind::Directory => {
+                build.directory(&entry.path);
+                build.bind(Source::System(c(entry.path.as_os_str())), relative(&entry.path), Access::ReadOnly);
+            }
+            SystemKind::Link(target) => {
+                build.parents(&entry.path);
+                build.steps.push(Step::Symlink { target: c(target), at: c(relative(&entry.path)) });
+            }
+        }
+    }
+    build.devices();
+    build.etc(plan);
+    // The process table has to come while the host's is still visible: the kernel compares the two.
+    build.plain("proc", 0o755);
+    build.steps.push(Step::Proc { at: c("proc") });
+    build.private(plan);
+    for shown in &plan.files.shown {
+        build.show(shown);
+    }
+    build.masks(plan, identity);
+    build.steps
+}
+
+struct Build<'a> {
+    steps: Vec<Step>,
+    made: BTreeSet<std::path::PathBuf>,
+    shown: &'a [Shown],
+}
+
+impl Build<'_> {
+    fn plain(&mut self, at: &str, mode: u32) {
+        self.made.insert(at.into());
+        self.steps.push(Step::Directory { at: c(at), mode });
+    }
+
+    fn bind(&mut self, source: Source, at: &Path, access: Access) {
+        self.steps.push(Step::Bind { source, at: c(at), access });
+    }
+
+    /// Makes the parents of a path, except where the path lies in something that is shown: there they must exist, and
+    /// nothing is made on the host.
+    fn parents(&mut self, path: &GuestPath) {
+        let inside_shown =
+            |dir: &Path| self.shown.iter().any(|shown| Path::new("/").join(dir).starts_with(shown.guest.as_path()));
+        let missing: Vec<_> = relative(path)
+            .ancestors()
+            .skip(1)
+            .filter(|dir| !dir.as_os_str().is_empty() && !self.made.contains(*dir) && !inside_shown(dir))
+            .map(Path::to_owned)
+            .collect();
+        for dir in missing.into_iter().rev() {
+            self.steps.push(Step::Directory { at: c(&dir), mode: 0o755 });
+            self.made.insert(dir);
+        }
+    }
+
+    fn directory(&mut self, path: &GuestPath) {
+        self.parents(path);
+        let at = relative(path);
+        if !at.as_os_str().is_empty() && self.made.insert(at.to_owned()) {
+            self.steps.push(Step::Directory { at: c(at), mode: 0o755 });
+        }
+    }
+
+    fn devices(&mut self) {
+        for dir in ["dev", "dev/pts", "dev/shm"] {
+            self.plain(dir, 0o755);
+        }
+        for name in DEVICES {
+            self.steps.push(Step::Device { from: c(format!("/dev/{name}")), at: c(format!("dev/{name}")) });
+        }
+        for (target, at) in DEVICE_LINKS {
+            self.steps.push(Step::Symlink { target: c(target), at: c(at) });
+        }
+        self.steps.push(Step::Terminals { at: c("dev/pts") });
+    }
+
+    fn etc(&mut self, plan: &Plan) {
+        self.plain("etc", 0o755);
+        for entry in &plan.files.configuration {
+            match entry {
+                Configuration::File(name) => {
+                    self.steps.push(Step::Copy { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) });
+                }
+                Configuration::Directory(name) => {
+                    // A mount point for something that may be missing would be an empty directory; the step that
+                    // shows it makes it.
+                    let from = c(format!("/etc/{name}"));
+                    self.steps.push(Step::ShowIfThere { from, at: c(format!("etc/{name}")) });
+                }
+            }
+        }
+        for written in &plan.files.written {
+            let content = written.content.clone().into_bytes();
+            self.steps.push(Step::File { at: c(relative(&written.path)), content, mode: 0o644 });
+        }
+        if plan.network.value.mode == NetworkMode::Full {
+            self.steps.push(Step::Copy { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
+        }
+        self.steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
+    }
+
+    /// The writable places: one file system with one size, at several paths.
+    fn private(&mut self, plan: &Plan) {
+        self.plain("tmp", 0o1777);
+        self.steps.push(Step::Scratch { at: c("tmp"), exec: true });
+        self.steps.push(Step::Scratch { at: c("dev/shm"), exec: true });
+        self.plain("var", 0o755);
+        self.steps.push(Step::Symlink { target: c("../tmp"), at: c("var/tmp") });
+        for dir in ["run", "run/polder"] {
+            if !self.made.contains(Path::new(dir)) {
+                self.plain(dir, 0o755);
+            }
+        }
+        // A home below something shown, such as a workspace at its host path, is not private and not made.
+        let home = &plan.identity.home;
+        let within = |shown: &Shown| home.is_within(&shown.guest);
+        if !self.shown.iter().any(within) {
+            self.parents(home);
+            self.made.insert(relative(home).to_owned());
+            self.steps.push(Step::Directory { at: c(relative(home)), mode: 0o700 });
+            self.steps.push(Step::Scratch { at: c(relative(home)), exec: true });
+        }
+    }
+
+    fn show(&mut self, shown: &Shown) {
+        let at = relative(&shown.guest);
+        let holder = self.shown.iter().any(|outer| outer.guest != shown.guest && shown.guest.is_within(&outer.guest));
+        if !holder {
+            self.parents(&shown.guest);
+            if self.made.insert(at.to_owned()) {
+                self.steps.push(if shown.directory {
+                    Step::Directory { at: c(at), mode: 0o755 }
+                } else {
+                    Step::File { at: c(at), content: Vec::new(), mode: 0o644 }
+                });
+            }
+        }
+        self.bind(Source::Resolved(c(shown.host.as_os_str())), at, access(shown.access));
+    }
+
+    fn masks(&mut self, plan: &Plan, identity: Identity) {
+        let hides = plan.files.masks.iter().any(|mask| mask.kind == MaskKind::Hide);
+        // Without a range, the caller's keys would be listed by name.
+        let keys = !matches!(identity, Identity::Range { .. });
+        if hides || keys {
+            let directory = Step::HIDDEN_DIRECTORY.to_owned();
+            self.steps.push(Step::Directory { at: directory, mode: 0 });
+            self.steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: Vec::new(), mode: 0 });
+        }
+        if keys {
+            self.steps.push(Step::Hide { at: c("proc/keys"), missing: Missing::Skip });
+        }
+        if identity == Identity::HostRoot {
+            // The host's uid 0 may write these without any capability.
+            for path in ["proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus"] {
+                self.steps.push(Step::Protect { at: c(path) });
+            }
+        }
+        // Parents before children: a mask below a pin has to be mounted on the pinned mount.
+        let mut places: Vec<(&GuestPath, Option<MaskKind>)> = plan.files.pinned.iter().map(|pin| (pin, None)).collect();
+        places.extend(plan.files.masks.iter().map(|mask| (&mask.path, Some(mask.kind))));
+        places.sort_by_key(|(path, _)| path.as_path().components().count());
+        for (path, kind) in places {
+            let at = c(relative(path));
+            self.steps.push(match kind {
+                None => Step::Pin { at },
+                Some(MaskKind::Protect) => Step::Protect { at },
+                Some(MaskKind::Hide) => Step::Hide { at, missing: Missing::Fail },
+            });
+        }
+    }
+}
+
+/// The same view once more, for a mechanism that knows nothing of mounts.
+fn landlock(plan: &Plan, host: &HostFacts) -> LandlockSpec {
+    let rule = |path: &OsStr, access| LandlockRule { path: c(path), access, missing: Missing::Fail };
+    let mut rules = vec![
+        // Everything that the view holds may be read and executed; nothing outside the view lies below this root.
+        rule(OsStr::new("/"), Access::ReadOnly),
+        rule(OsStr::new("/dev"), Access::ReadWrite),
+        rule(OsStr::new("/tmp"), Access::ReadWrite),
+        // Programs name their threads and adjust themselves here; the kernel guards what is others'.
+        rule(OsStr::new("/proc"), Access::ReadWrite),
+    ];
+    if !plan.files.shown.iter().any(|shown| plan.identity.home.is_within(&shown.guest)) {
+        rules.push(rule(plan.identity.home.as_os_str(), Access::ReadWrite));
+    }
+    for shown in &plan.files.shown {
+        if shown.access == polder_policy::Access::ReadWrite {
+            rules.push(rule(shown.guest.as_os_str(), Access::ReadWrite));
+        }
+    }
+    LandlockSpec { abi: host.landlock_abi, rules }
+}
+
+fn rlimits(fitted: &Fitted) -> Vec<Rlimit> {
+    const RLIMIT_DATA: u32 = 2;
+    const RLIMIT_CORE: u32 = 4;
+    const RLIMIT_NPROC: u32 = 6;
+    const RLIMIT_NOFILE: u32 = 7;
+    let limits = &fitted.plan().limits;
+    let mut rlimits = vec![
+        // A core file would hold secrets, and the host's handler for it runs outside of the sandbox.
+        Rlimit { resource: RLIMIT_CORE, value: 0 },
+    ];
+    if let Some(pids) = &limits.pids {
+        // The floor below the cgroup, and the limit itself where there is none. The shim counts too.
+        rlimits.push(Rlimit { resource: RLIMIT_NPROC, value: pids.value + 1 });
+    }
+    if let Some(files) = &limits.files {
+        rlimits.push(Rlimit { resource: RLIMIT_NOFILE, value: files.value });
+    }
+    if let (Some(memory), true) = (&limits.memory, fitted.accepts(Guarantee::Memory)) {
+        rlimits.push(Rlimit { resource: RLIMIT_DATA, value: memory.value.0 });
+    }
+    rlimits
+}

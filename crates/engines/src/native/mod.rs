@@ -1,0 +1,57 @@
+//! Our own engine: namespaces, mounts, Landlock, seccomp and cgroups, with nothing to install.
+//!
+//! `fit` judges a plan, `lower` turns it into a recipe, `launch` carries the recipe out. The first two are pure.
+
+mod fit;
+mod launch;
+mod lower;
+
+use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_facts::{HostFacts, Mechanism, Probe};
+use polder_plan::Plan;
+
+/// The embedded default on Linux.
+pub(crate) struct Native;
+
+/// Without these there is no sandbox at all.
+const NEEDED: [Mechanism; 2] = [Mechanism::Namespaces, Mechanism::MountRoot];
+
+impl Engine for Native {
+    fn id(&self) -> &'static str {
+        "native"
+    }
+
+    fn class(&self) -> EngineClass {
+        EngineClass::Namespace
+    }
+
+    fn probe(&self, host: &HostFacts) -> Availability {
+        for mechanism in NEEDED {
+            if let Some(Probe::Fails { reason, remedy }) = host.mechanisms.get(&mechanism) {
+                return Availability::Unavailable {
+                    reason: format!("{}: {reason}", mechanism.name()),
+                    remedy: remedy.clone(),
+                };
+            }
+        }
+        let works = |mechanism| host.mechanisms.get(&mechanism).is_some_and(Probe::works);
+        let mut layers = vec!["namespaces"];
+        for (mechanism, name) in [(Mechanism::Landlock, "Landlock"), (Mechanism::Seccomp, "seccomp")] {
+            if works(mechanism) {
+                layers.push(name);
+            }
+        }
+        if host.cgroup.is_some() {
+            layers.push("cgroups");
+        }
+        Availability::Available { detail: layers.join(", ") }
+    }
+
+    fn fit(&self, plan: &Plan, host: &HostFacts) -> Fit {
+        fit::fit(self.id(), self.class(), plan, host)
+    }
+
+    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+        launch::launch(fitted, services)
+    }
+}

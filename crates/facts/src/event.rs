@@ -1,0 +1,68 @@
+//! What happens during a run, in order.
+
+use crate::{Guarantee, LimitKind, Outcome, Violation};
+use std::fmt;
+use std::time::SystemTime;
+
+/// The name of one run, unique on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(pub String);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One thing that happened, with its place in the order of its run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its place in the run, from 1, without holes.
+    pub seq: u64,
+    /// When.
+    pub time: SystemTime,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventKind {
+    /// The engine was chosen and begins.
+    Starting {
+        /// The engine's id.
+        engine: String,
+        /// Why this one.
+        reason: String,
+    },
+    /// The command runs.
+    Ready,
+    /// The command wrote something.
+    Output(Output, Vec<u8>),
+    /// An action was denied.
+    Violation(Violation),
+    /// A limit was reached.
+    Limit(LimitKind),
+    /// A guarantee is kept in a weaker way than asked, because the policy accepts that.
+    Downgrade {
+        /// Which one.
+        guarantee: Guarantee,
+        /// Why it is weaker.
+        reason: String,
+    },
+    /// The command ended.
+    Exit(Outcome),
+    /// The sandbox is gone, and nothing of it is left.
+    Stopped,
+}
+
+/// One of the command's two output streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}

@@ -1,0 +1,217 @@
+//! What a probe found out about this machine by trying it, not by reading a version.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Something the kernel or the machine offers and that a probe has tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// User, mount, pid, ipc, uts and cgroup namespaces in one clone, with the maps written.
+    Namespaces,
+    /// A network namespace with its loopback up.
+    NetworkNamespace,
+    /// A new root of attached mounts, with its own `/proc`, and the old root gone.
+    MountRoot,
+    /// Id-mapped mounts of the workspace's file system (asked for only where root runs).
+    IdmappedMounts,
+    /// A Landlock domain that denied a write.
+    Landlock,
+    /// A seccomp filter that denied a call.
+    Seccomp,
+    /// A process limit that counts only the sandbox's own user namespace.
+    ProcessRlimit,
+    /// A cgroup with the memory controller.
+    CgroupMemory,
+    /// A cgroup with the pids controller.
+    CgroupPids,
+    /// A cgroup with the cpu controller.
+    CgroupCpu,
+}
+
+impl Mechanism {
+    /// Every mechanism, in the order in which doctor lists them.
+    pub const ALL: [Self; 10] = [
+        Self::Namespaces,
+        Self::NetworkNamespace,
+        Self::MountRoot,
+        Self::IdmappedMounts,
+        Self::Landlock,
+        Self::Seccomp,
+        Self::ProcessRlimit,
+        Self::CgroupMemory,
+        Self::CgroupPids,
+        Self::CgroupCpu,
+    ];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::NetworkNamespace => "network-namespace",
+            Self::MountRoot => "mount-root",
+            Self::IdmappedMounts => "idmapped-mounts",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::ProcessRlimit => "process-rlimit",
+            Self::CgroupMemory => "cgroup-memory",
+            Self::CgroupPids => "cgroup-pids",
+            Self::CgroupCpu => "cgroup-cpu",
+        }
+    }
+}
+
+/// What came of trying one mechanism.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probe {
+    /// It works; the text says which form of it was found.
+    Works {
+        /// For example `ABI 7` or `cgroup v1`.
+        detail: String,
+    },
+    /// It was tried and did not work.
+    Fails {
+        /// The step, the call and the error.
+        reason: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// It has no meaning for this caller.
+    NotNeeded {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Probe {
+    /// Whether the mechanism can be used.
+    pub const fn works(&self) -> bool {
+        matches!(self, Self::Works { .. })
+    }
+}
+
+/// What a plan needs to know about the machine, the user and the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFacts {
+    /// Every mechanism that was tried.
+    pub mechanisms: BTreeMap<Mechanism, Probe>,
+    /// The newest Landlock ABI that enforces here; zero where there is none.
+    pub landlock_abi: u32,
+    /// Where a cgroup for a run can be made.
+    pub cgroup: Option<CgroupFacts>,
+    /// Who calls.
+    pub user: UserFacts,
+    /// The system directories that exist, in mount order.
+    pub system: Vec<SystemPath>,
+    /// What is known about the workspace.
+    pub tree: TreeFacts,
+    /// The caller's environment.
+    pub environment: BTreeMap<OsString, OsString>,
+}
+
+/// Where cgroups for runs can be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupFacts {
+    /// The version that carries the limits.
+    pub version: CgroupVersion,
+    /// The directory below which a run's memory cgroup is made, if it can be.
+    pub memory: Option<PathBuf>,
+    /// The same for the pids controller. With v2 all three are one directory.
+    pub pids: Option<PathBuf>,
+    /// The same for the cpu controller.
+    pub cpu: Option<PathBuf>,
+}
+
+/// The two generations of cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CgroupVersion {
+    /// One hierarchy per controller.
+    V1,
+    /// The unified hierarchy.
+    V2,
+}
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserFacts {
+    /// The effective user id.
+    pub uid: u32,
+    /// The effective group id.
+    pub gid: u32,
+    /// The login name inside, or `user` where the uid has none.
+    pub name: String,
+    /// The user that the command is inside: the caller, or for a root caller the owner of the workspace.
+    pub inside_uid: u32,
+    /// The group that the command has inside.
+    pub inside_gid: u32,
+    /// The home directory, from the environment or the password file.
+    pub home: PathBuf,
+}
+
+/// A system directory of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemPath {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub entry: Entry,
+}
+
+/// What stands at a path, its final component not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A directory.
+    Directory,
+    /// A regular file, with the number of names it has.
+    File {
+        /// The link count.
+        links: u64,
+    },
+    /// A symbolic link, with its text.
+    Symlink(PathBuf),
+    /// A device, socket or FIFO.
+    Other,
+    /// Nothing.
+    Missing,
+}
+
+/// What is known about the workspace before anything starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeFacts {
+    /// The workspace, resolved: no component is a symbolic link.
+    pub root: PathBuf,
+    /// For a linked git worktree: where the repository behind it lives.
+    pub worktree: Option<WorktreeFacts>,
+    /// What stands at each path that the policy protects or denies, and at each of its parents, keyed by absolute
+    /// host path.
+    pub entries: BTreeMap<PathBuf, Entry>,
+    /// What each pattern of the policy matched, as absolute host paths in order.
+    pub matches: BTreeMap<String, Vec<PathBuf>>,
+    /// Git directories of submodules below `.git/modules`, and the `.git` files that point to them.
+    pub submodules: Vec<PathBuf>,
+    /// Every bind source of the policy, resolved; absent when it does not exist.
+    pub sources: BTreeMap<PathBuf, Resolved>,
+}
+
+/// A path with all symbolic links followed, and what stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The path without symbolic links.
+    pub path: PathBuf,
+    /// What it is.
+    pub entry: Entry,
+}
+
+/// A linked git worktree whose back link was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorktreeFacts {
+    /// `…/.git/worktrees/NAME`.
+    pub git_dir: PathBuf,
+    /// `…/.git`, shared by all worktrees.
+    pub common_dir: PathBuf,
+}

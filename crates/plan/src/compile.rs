@@ -1,0 +1,149 @@
+//! From policy and facts to a plan, or to every reason why there is none.
+
+use crate::env;
+use crate::plan::{Identity, Plan};
+use crate::view::{self, Viewed};
+use polder_facts::{GuestPath, HostFacts, Origin, Sourced};
+use polder_policy::Policy;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The name of the machine inside.
+const HOSTNAME: &str = "polder";
+/// Where programs are looked for when no `PATH` passes.
+pub(crate) const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// One reason why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where it was said.
+    pub origin: Origin,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Fault {
+    pub(crate) fn new(origin: Origin, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { origin, message: message.into(), remedy: remedy.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { origin, message, remedy } = self;
+        match origin {
+            Origin::BuiltIn => write!(f, "{message}; {remedy}"),
+            _ => write!(f, "{origin}: {message}; {remedy}"),
+        }
+    }
+}
+
+/// Every reason why there is no plan, at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults(pub Vec<Fault>);
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fault.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// Resolves a policy against the facts of a host, for one command.
+pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Result<Plan, Faults> {
+    let identity = identity(host);
+    let mut faults = Vec::new();
+    if command.first().is_none_or(|name| name.is_empty()) {
+        faults.push(Fault::new(Origin::BuiltIn, "there is no command", "name one after `--`"));
+    }
+    if command.iter().any(|argument| argument.as_encoded_bytes().contains(&0)) {
+        faults.push(Fault::new(Origin::BuiltIn, "an argument contains a NUL byte", "no program can receive it"));
+    }
+    let Viewed { files, workdir } = match view::build(policy, host, &identity) {
+        Ok(viewed) if faults.is_empty() => viewed,
+        Ok(_) => return Err(Faults(faults)),
+        Err(more) => {
+            faults.extend(more);
+            return Err(Faults(faults));
+        }
+    };
+
+    let mut inside = env::filter(&policy.env, &host.environment);
+    let is_visible = |dir: &Path| {
+        let system = files.system.iter().any(|entry| dir.starts_with(entry.path.as_path()));
+        system || files.shown.iter().any(|shown| dir.starts_with(shown.guest.as_path()))
+    };
+    let path = OsString::from("PATH");
+    if let Some(value) = inside.get(&path) {
+        let cut = env::cut_path(value, is_visible);
+        let kept = if cut.is_empty() { env::cut_path(DEFAULT_PATH.as_ref(), is_visible) } else { cut };
+        inside.insert(path, kept);
+    }
+    inside.insert("HOME".into(), identity.home.as_os_str().to_owned());
+    if inside.contains_key(&OsString::from("USER")) {
+        inside.insert("USER".into(), (&identity.name).into());
+    }
+
+    let engine_options = policy
+        .engine_options
+        .iter()
+        .map(|(id, table)| (id.clone(), Sourced::new(table.value.to_string(), table.origin.clone())))
+        .collect();
+    Ok(Plan {
+        sandbox: policy.name.clone(),
+        engine: policy.engine.clone(),
+        command: command.to_vec(),
+        workdir,
+        identity,
+        env: inside,
+        files,
+        network: policy.network.clone(),
+        workspace: policy.workspace.clone(),
+        limits: policy.limits.clone(),
+        image: policy.image.clone(),
+        cache: policy.cache.clone(),
+        credentials: policy.credentials.clone(),
+        require: policy.require.clone(),
+        accept: policy.accept.clone(),
+        unsandboxed_permitted: policy.allow_unsandboxed.as_ref().map(|said| said.origin.clone()),
+        engine_options,
+    })
+}
+
+fn identity(host: &HostFacts) -> Identity {
+    let user = &host.user;
+    // `/` cannot be an empty directory of its own.
+    let home = if user.home == Path::new("/") { PathBuf::from("/home/user") } else { user.home.clone() };
+    let home = GuestPath::new(home)
+        .unwrap_or_else(|_| GuestPath::new("/home/user").expect("invariant: a literal absolute path"));
+    Identity {
+        caller_is_root: user.uid == 0,
+        uid: user.inside_uid,
+        gid: user.inside_gid,
+        name: user.name.clone(),
+        home,
+        hostname: HOSTNAME,
+    }
+}
+
+impl Plan {
+    /// The files to try for the command, in order: itself if it has a slash, else one per directory of `PATH`.
+    pub fn candidates(&self) -> Vec<PathBuf> {
+        let Some(name) = self.command.first() else { return Vec::new() };
+        if name.as_encoded_bytes().contains(&b'/') {
+            return vec![PathBuf::from(name)];
+        }
+        let path = self.env.get(&OsString::from("PATH")).cloned().unwrap_or_else(|| DEFAULT_PATH.into());
+        std::env::split_paths(&path).map(|dir| dir.join(name)).collect()
+    }
+}

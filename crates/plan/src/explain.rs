@@ -1,0 +1,193 @@
+//! A plan as text: what `--dry-run` prints, and what the hash is taken over.
+
+use crate::plan::{MaskKind, Plan, Reserved, Role, SystemKind};
+use polder_facts::Sourced;
+use polder_policy::{Access, EngineChoice, Limits, NetworkMode, WorkspaceMode};
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Write};
+
+impl Plan {
+    /// A name for exactly this plan: equal plans have equal hashes, on every machine.
+    pub fn hash(&self) -> String {
+        let mut text = self.to_string();
+        // Values of variables are not printed, but they are part of what happens.
+        for (name, value) in &self.env {
+            let _ = write!(text, "{name:?}={value:?}\n");
+        }
+        for written in &self.files.written {
+            text.push_str(&written.content);
+        }
+        Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            sandbox,
+            engine,
+            command,
+            workdir,
+            identity,
+            env,
+            files,
+            network,
+            workspace,
+            limits,
+            image,
+            cache,
+            credentials,
+            require,
+            accept,
+            unsandboxed_permitted,
+            engine_options,
+        } = self;
+        let mut out = Table { f };
+        if let Some(name) = sandbox {
+            out.row("sandbox", name, "")?;
+        }
+        let choice = match &engine.value {
+            EngineChoice::Auto => "auto",
+            EngineChoice::Named(id) => id,
+        };
+        out.row("engine", choice, &engine.origin)?;
+        out.row("command", &shown(command), "")?;
+        out.row("workdir", &workdir.to_string(), "")?;
+        let caller = if identity.caller_is_root { "mapped from root" } else { "mapped to itself" };
+        out.row("user", &format!("{} (uid {}, {caller})", identity.name, identity.uid), "")?;
+        out.row("home", &format!("{} (empty, private)", identity.home), "")?;
+        for entry in &files.system {
+            match &entry.kind {
+                SystemKind::Directory => out.row("system", &format!("{} (read-only)", entry.path), "")?,
+                SystemKind::Link(target) => {
+                    out.row("system", &format!("{} -> {}", entry.path, target.display()), "")?;
+                }
+            }
+        }
+        for shown in &files.shown {
+            let role = match shown.role {
+                Role::Workspace => "workspace",
+                Role::Repository => "repository",
+                Role::Bind => "bind",
+            };
+            let access = match shown.access {
+                Access::ReadOnly => "read-only",
+                Access::ReadWrite => "read-write",
+            };
+            out.row(role, &format!("{} at {} ({access})", shown.host, shown.guest), &shown.origin)?;
+        }
+        out.row("private", &format!("/tmp, /dev/shm and home, {} together", files.scratch), "")?;
+        for mask in &files.masks {
+            let what = match mask.kind {
+                MaskKind::Protect => "protected",
+                MaskKind::Hide => "hidden",
+            };
+            out.row(what, &mask.path.to_string(), &mask.origin)?;
+        }
+        for pinned in &files.pinned {
+            out.row("pinned", &pinned.to_string(), "")?;
+        }
+        for Reserved { directory, name, origin } in &files.reserved {
+            let place = directory.as_ref().map_or("any directory".to_owned(), ToString::to_string);
+            out.row("reserved", &format!("`{name}` in {place}"), origin)?;
+        }
+        for swept in &files.swept {
+            out.row("swept", &swept.path.to_string(), &swept.origin)?;
+        }
+        for pattern in &files.partial_patterns {
+            out.row("protected", &format!("{} (what exists at the start)", pattern.value), &pattern.origin)?;
+        }
+        let mode = match network.value.mode {
+            NetworkMode::None => "none",
+            NetworkMode::Restricted => "restricted",
+            NetworkMode::Full => "full",
+        };
+        out.row("network", mode, &network.origin)?;
+        for peer in &network.value.allow {
+            out.row("allow", &peer.value, &peer.origin)?;
+        }
+        for peer in &network.value.deny {
+            out.row("deny", &peer.value, &peer.origin)?;
+        }
+        let names: Vec<_> = env.keys().map(|name| name.to_string_lossy()).collect();
+        out.row("env", &names.join(" "), "")?;
+        let mode = match workspace.value.mode {
+            WorkspaceMode::Direct => "direct",
+            WorkspaceMode::Cow => "cow",
+            WorkspaceMode::Worktree => "worktree",
+        };
+        let name = workspace.value.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+        out.row("changes", &format!("{mode}{name}"), &workspace.origin)?;
+        print_limits(&mut out, limits)?;
+        if let Some(Sourced { value, origin }) = image {
+            out.row("image", &format!("{value:?}"), origin)?;
+        }
+        if let Some(Sourced { value, origin }) = cache {
+            out.row("cache", &format!("{value:?}"), origin)?;
+        }
+        for Sourced { value, origin } in credentials {
+            out.row("credential", &format!("{} for {}", value.name, value.hosts.join(", ")), origin)?;
+        }
+        for Sourced { value, origin } in require {
+            out.row("require", value.name(), origin)?;
+        }
+        for Sourced { value, origin } in accept {
+            out.row("accept", value.name(), origin)?;
+        }
+        if let Some(origin) = unsandboxed_permitted {
+            out.row("permitted", "running without a sandbox", origin)?;
+        }
+        for (id, Sourced { value, origin }) in engine_options {
+            out.row("options", &format!("{id}: {value}"), origin)?;
+        }
+        Ok(())
+    }
+}
+
+fn print_limits(out: &mut Table<'_, '_>, limits: &Limits) -> fmt::Result {
+    let Limits { memory, cpus, pids, disk, files, output, timeout } = limits;
+    fn line<T: fmt::Display>(out: &mut Table<'_, '_>, name: &str, value: &Option<Sourced<T>>) -> fmt::Result {
+        match value {
+            Some(Sourced { value, origin }) => out.row("limit", &format!("{name} {value}"), origin),
+            None => Ok(()),
+        }
+    }
+    line(out, "memory", memory)?;
+    line(out, "cpus", cpus)?;
+    line(out, "pids", pids)?;
+    line(out, "disk", disk)?;
+    line(out, "files", files)?;
+    line(out, "output", output)?;
+    line(out, "timeout", timeout)
+}
+
+/// A command as one line, quoted where a shell would need it and with control characters made visible.
+fn shown(command: &[std::ffi::OsString]) -> String {
+    let words = command.iter().map(|word| {
+        let text = word.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        if !text.is_empty() && text.chars().all(plain) { text.into_owned() } else { format!("{text:?}") }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+struct Table<'a, 'b> {
+    f: &'a mut fmt::Formatter<'b>,
+}
+
+impl Table<'_, '_> {
+    fn row(&mut self, key: &str, value: &str, origin: impl fmt::Display) -> fmt::Result {
+        let origin = origin.to_string();
+        // Control characters in a path must not reach the terminal.
+        let value: String =
+            value.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+        if origin.is_empty() || origin == "built-in" {
+            writeln!(self.f, "{key:<12}{value}")
+        } else {
+            writeln!(self.f, "{key:<12}{value}  # {origin}")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What will happen, decided before anything happens.
+//!
+//! A [`Plan`] is a policy and the facts of a host, resolved, ordered, printable and hashable. It knows no engine: each
+//! engine answers it with a fit and lowers it to its own form. Nothing here opens a file, reads the environment, asks
+//! the clock or starts a process; the same policy and facts give the same plan.
+#![forbid(unsafe_code)]
+
+mod compile;
+mod env;
+mod explain;
+mod plan;
+mod view;
+
+pub use compile::{Fault, Faults, compile};
+pub use env::filter as filter_environment;
+pub use plan::{
+    Configuration, FileView, Identity, Mask, MaskKind, Plan, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
+    Written,
+};

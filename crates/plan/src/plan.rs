@@ -1,0 +1,191 @@
+//! The plan's own types.
+
+use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced};
+use polder_policy::{Access, Cache, Credential, EngineChoice, Image, Limits, Network, Workspace};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// What will happen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The sandbox's name in the configuration, when it has one.
+    pub sandbox: Option<String>,
+    /// Which engine was asked for.
+    pub engine: Sourced<EngineChoice>,
+    /// The command and its arguments, exactly as given.
+    pub command: Vec<OsString>,
+    /// Where it starts.
+    pub workdir: GuestPath,
+    /// Who it is inside.
+    pub identity: Identity,
+    /// Its whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// What it sees.
+    pub files: FileView,
+    /// What it reaches.
+    pub network: Sourced<Network>,
+    /// How the workspace is protected from the run.
+    pub workspace: Sourced<Workspace>,
+    /// Upper bounds.
+    pub limits: Limits,
+    /// What the file system is made from, for engines that take images.
+    pub image: Option<Sourced<Image>>,
+    /// Directories kept between runs.
+    pub cache: Option<Sourced<Cache>>,
+    /// Credentials for the broker.
+    pub credentials: Vec<Sourced<Credential>>,
+    /// Guarantees that must be enforced in full.
+    pub require: Vec<Sourced<Guarantee>>,
+    /// Guarantees whose gaps are accepted.
+    pub accept: Vec<Sourced<Guarantee>>,
+    /// Whether the engine that enforces nothing is permitted.
+    pub unsandboxed_permitted: Option<Origin>,
+    /// Tables that belong to engines, as JSON text in a fixed order.
+    pub engine_options: BTreeMap<String, Sourced<String>>,
+}
+
+/// Who the command is inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Whether the caller is root on the host.
+    pub caller_is_root: bool,
+    /// The uid inside.
+    pub uid: u32,
+    /// The gid inside.
+    pub gid: u32,
+    /// The name that `whoami` prints.
+    pub name: String,
+    /// An empty, writable directory.
+    pub home: GuestPath,
+    /// The name of the machine inside.
+    pub hostname: &'static str,
+}
+
+/// What the command sees, parents before children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileView {
+    /// Directories of programs, read-only.
+    pub system: Vec<SystemEntry>,
+    /// Entries of `/etc` that are taken from the host when they exist.
+    pub configuration: Vec<Configuration>,
+    /// Small files that polder writes itself.
+    pub written: Vec<Written>,
+    /// Host paths: the workspace first, then the others in order.
+    pub shown: Vec<Shown>,
+    /// Paths that are protected or hidden.
+    pub masks: Vec<Mask>,
+    /// Directories that must not be renamed, because a mask lies below them.
+    pub pinned: Vec<GuestPath>,
+    /// Names that must not come into being.
+    pub reserved: Vec<Reserved>,
+    /// Files that are removed when the run has ended.
+    pub swept: Vec<Swept>,
+    /// Patterns that protect only what exists when the run begins.
+    pub partial_patterns: Vec<Sourced<String>>,
+    /// The size of the private file systems together.
+    pub scratch: ByteSize,
+}
+
+/// A directory of programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemEntry {
+    /// Where it is, on the host and inside.
+    pub path: GuestPath,
+    /// What it is.
+    pub kind: SystemKind,
+}
+
+/// What a system path is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SystemKind {
+    /// A directory, shown read-only.
+    Directory,
+    /// A symbolic link, made anew.
+    Link(OsString),
+}
+
+/// An entry of `/etc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Configuration {
+    /// A small file, copied.
+    File(&'static str),
+    /// A directory, shown read-only.
+    Directory(&'static str),
+}
+
+/// A file that polder writes itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where.
+    pub path: GuestPath,
+    /// What it says.
+    pub content: String,
+}
+
+/// A host path that is visible inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The path on the host, without symbolic links.
+    pub host: HostPath,
+    /// The path inside.
+    pub guest: GuestPath,
+    /// Whether it can be written.
+    pub access: Access,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// Why it is visible.
+    pub role: Role,
+    /// Who asked for it.
+    pub origin: Origin,
+}
+
+/// Why a host path is visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The tree that the command works on.
+    Workspace,
+    /// The repository behind a linked git worktree.
+    Repository,
+    /// The policy asks for it.
+    Bind,
+}
+
+/// A path that exists and that is protected or hidden.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// Where it is inside.
+    pub path: GuestPath,
+    /// What is kept from it.
+    pub kind: MaskKind,
+    /// The rule.
+    pub origin: Origin,
+}
+
+/// What a mask keeps from a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MaskKind {
+    /// Writing.
+    Protect,
+    /// Reading and writing.
+    Hide,
+}
+
+/// A name that must not come into being.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// In this directory; absent for every directory.
+    pub directory: Option<GuestPath>,
+    /// This name.
+    pub name: String,
+    /// The rule.
+    pub origin: Origin,
+}
+
+/// A file that is removed when the run has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Where it would be.
+    pub path: GuestPath,
+    /// The rule.
+    pub origin: Origin,
+}

@@ -1,0 +1,426 @@
+//! The file view: what is shown, what is masked, and which names are reserved.
+
+use crate::compile::Fault;
+use crate::plan::{
+    Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind, Written,
+};
+use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
+use polder_policy::{Access, Bind, NetworkMode, PathPattern, Policy, Workdir};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// The size of the private file systems when the policy says nothing: as much as half a small machine's memory, and a
+/// limit all the same, because they live in memory.
+const SCRATCH_DEFAULT: ByteSize = ByteSize(2 << 30);
+
+/// What programs need from `/etc`. Never shadow, ssh, sudoers, keys or anything else that is not named here.
+const CONFIGURATION: &[Configuration] = &[
+    Configuration::File("ld.so.cache"),
+    Configuration::File("ld.so.conf"),
+    Configuration::File("localtime"),
+    Configuration::File("timezone"),
+    Configuration::File("os-release"),
+    Configuration::File("debian_version"),
+    Configuration::File("services"),
+    Configuration::File("protocols"),
+    Configuration::File("mime.types"),
+    Configuration::File("gitconfig"),
+    Configuration::File("bash.bashrc"),
+    Configuration::File("inputrc"),
+    Configuration::File("locale.alias"),
+    Configuration::Directory("ssl"),
+    Configuration::Directory("pki"),
+    Configuration::Directory("ca-certificates"),
+    Configuration::Directory("crypto-policies"),
+    Configuration::Directory("alternatives"),
+    Configuration::Directory("ld.so.conf.d"),
+    Configuration::Directory("terminfo"),
+    Configuration::Directory("fonts"),
+    Configuration::Directory("perl"),
+    Configuration::Directory("python3"),
+    Configuration::Directory("java-11-openjdk"),
+    Configuration::Directory("java-17-openjdk"),
+    Configuration::Directory("java-21-openjdk"),
+    Configuration::Directory("java-25-openjdk"),
+    Configuration::Directory("maven"),
+];
+
+/// Places inside that are polder's own: a bind there would undo the sandbox.
+const OWN_PLACES: [&str; 4] = ["/proc", "/dev", "/sys", "/run/polder"];
+
+/// Files that git obeys and that nothing but an attack makes in an ordinary repository.
+const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
+
+pub(crate) struct Viewed {
+    pub(crate) files: FileView,
+    pub(crate) workdir: GuestPath,
+}
+
+/// Builds the view, or reports every fault in it.
+pub(crate) fn build(policy: &Policy, host: &HostFacts, identity: &Identity) -> Result<Viewed, Vec<Fault>> {
+    let mut faults = Vec::new();
+    check_workspace(host, &mut faults);
+    let Ok(root) = HostPath::new(&host.tree.root) else {
+        return Err(vec![Fault::new(Origin::BuiltIn, "the workspace has no absolute path", "name one with -C")]);
+    };
+    let workdir = match &policy.workdir.value {
+        Workdir::At(path) => path.clone(),
+        Workdir::Host => GuestPath::new(root.as_path()).map_err(|_| Vec::new())?,
+    };
+    let mut shown = vec![Shown {
+        host: root.clone(),
+        guest: workdir.clone(),
+        access: policy.access.value,
+        directory: true,
+        role: Role::Workspace,
+        origin: policy.workdir.origin.clone(),
+    }];
+    shown.extend(repository(policy, host));
+    shown.extend(binds(policy, host, &mut faults));
+    check_places(&shown, &mut faults);
+    // Parents before children; what was said first comes first among equals.
+    shown.sort_by_key(|entry| entry.guest.as_path().components().count());
+
+    let mut view = FileView {
+        system: system(host),
+        configuration: CONFIGURATION.to_vec(),
+        written: written(policy, identity),
+        shown,
+        masks: Vec::new(),
+        pinned: Vec::new(),
+        reserved: Vec::new(),
+        swept: Vec::new(),
+        partial_patterns: Vec::new(),
+        scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
+    };
+    Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new() }.build();
+    if faults.is_empty() { Ok(Viewed { files: view, workdir }) } else { Err(faults) }
+}
+
+/// A workspace is a project: not the whole machine, not the home directory, not a part of the system.
+fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) {
+    let root = &host.tree.root;
+    let system = ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/run", "/opt", "/srv"];
+    let kernel = ["/proc", "/sys", "/dev"];
+    let what = if root == Path::new("/") {
+        "the whole machine"
+    } else if host.user.home.starts_with(root) {
+        "the home directory, or holds it"
+    } else if system.iter().any(|path| root == Path::new(path)) || kernel.iter().any(|path| root.starts_with(path)) {
+        "a part of the system"
+    } else {
+        return;
+    };
+    faults.push(Fault::new(
+        Origin::BuiltIn,
+        format!("the workspace `{}` is {what}", root.display()),
+        "work in the directory of one project: change there, or name it with -C",
+    ));
+}
+
+/// The repository behind a linked worktree, at the path by which git will look for it.
+fn repository(policy: &Policy, host: &HostFacts) -> Option<Shown> {
+    let common = &host.tree.worktree.as_ref()?.common_dir;
+    Some(Shown {
+        host: HostPath::new(common).ok()?,
+        guest: GuestPath::new(common).ok()?,
+        access: policy.access.value,
+        directory: true,
+        role: Role::Repository,
+        origin: Origin::BuiltIn,
+    })
+}
+
+fn binds(policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Shown> {
+    let mut shown: Vec<Shown> = Vec::new();
+    for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
+        let Some(resolved) = host.tree.sources.get(source.as_path()) else {
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("the bind source `{source}` does not exist"),
+                "make it, or take the bind out",
+            ));
+            continue;
+        };
+        let Ok(source) = HostPath::new(&resolved.path) else { continue };
+        // The same path said twice is one bind; the later word on writing counts.
+        shown.retain(|earlier| earlier.guest != *guest);
+        shown.push(Shown {
+            host: source,
+            guest: guest.clone(),
+            access: *access,
+            directory: resolved.entry == Entry::Directory,
+            role: Role::Bind,
+            origin: origin.clone(),
+        });
+    }
+    shown
+}
+
+fn check_places(shown: &[Shown], faults: &mut Vec<Fault>) {
+    for (index, Shown { guest, origin, .. }) in shown.iter().enumerate() {
+        let own = OWN_PLACES.iter().any(|place| guest.as_path().starts_with(place));
+        if own || guest.as_path() == Path::new("/") {
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("`{guest}` inside belongs to the sandbox itself"),
+                "choose another path inside",
+            ));
+        }
+        if shown[..index].iter().any(|earlier| earlier.guest == *guest) {
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("two things are shown at `{guest}`"),
+                "choose another path for one of them",
+            ));
+        }
+    }
+}
+
+fn system(host: &HostFacts) -> Vec<SystemEntry> {
+    let entries = host.system.iter().filter_map(|system| {
+        let path = GuestPath::new(&system.path).ok()?;
+        let kind = match &system.entry {
+            Entry::Directory => SystemKind::Directory,
+            Entry::Symlink(target) => SystemKind::Link(target.clone().into_os_string()),
+            Entry::File { .. } | Entry::Other | Entry::Missing => return None,
+        };
+        Some(SystemEntry { path, kind })
+    });
+    entries.collect()
+}
+
+/// The files of `/etc` that say who and where the command is.
+fn written(policy: &Policy, identity: &Identity) -> Vec<Written> {
+    let Identity { uid, gid, name, home, hostname, .. } = identity;
+    let mut passwd = String::new();
+    let mut group = String::new();
+    if *uid != 0 {
+        passwd.push_str("root:x:0:0:root:/root:/bin/sh\n");
+        group.push_str("root:x:0:\n");
+    }
+    // The name stands in the comment field too: git takes an author from there when nothing else names one.
+    passwd.push_str(&format!("{name}:x:{uid}:{gid}:{name}:{home}:/bin/sh\n"));
+    passwd.push_str("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+    group.push_str(&format!("{name}:x:{gid}:\nnogroup:x:65534:\n"));
+    // The dotted form lets programs that want a full name, such as git for an address, find one.
+    let hosts = format!(
+        "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 {hostname}.localdomain {hostname}\n"
+    );
+    let nsswitch = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n\
+                    protocols: files\nservices: files\n";
+    let file = |path: &str, content: String| {
+        let path = GuestPath::new(path).expect("invariant: a literal absolute path");
+        Written { path, content }
+    };
+    let mut written = vec![
+        file("/etc/passwd", passwd),
+        file("/etc/group", group),
+        file("/etc/hosts", hosts),
+        file("/etc/hostname", format!("{hostname}\n")),
+        file("/etc/nsswitch.conf", nsswitch.to_owned()),
+        file("/etc/host.conf", "multi on\n".to_owned()),
+    ];
+    if policy.network.value.mode == NetworkMode::None {
+        // Nobody answers, and a lookup must fail at once instead of waiting for a server.
+        written.push(file("/etc/resolv.conf", "options attempts:1 timeout:1\n".to_owned()));
+    }
+    written
+}
+
+/// Turns protections into masks, pins and reserved names.
+struct Masks<'a> {
+    host: &'a HostFacts,
+    policy: &'a Policy,
+    view: &'a mut FileView,
+    faults: &'a mut Vec<Fault>,
+    pins: BTreeSet<GuestPath>,
+}
+
+impl Masks<'_> {
+    fn build(mut self) {
+        let rules = [(MaskKind::Protect, &self.policy.protect), (MaskKind::Hide, &self.policy.deny_read)];
+        for (kind, patterns) in rules {
+            for Sourced { value: pattern, origin } in patterns {
+                if kind == MaskKind::Protect && self.is_lifted(&pattern.0) {
+                    continue;
+                }
+                self.add_pattern(kind, pattern, origin);
+            }
+        }
+        self.add_git();
+        let Self { view, pins, .. } = self;
+        view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
+        // What is hidden needs no protection besides.
+        view.masks.dedup_by(|later, earlier| later.path == earlier.path);
+        let hidden: Vec<GuestPath> =
+            view.masks.iter().filter(|mask| mask.kind == MaskKind::Hide).map(|mask| mask.path.clone()).collect();
+        let below_hidden = |path: &GuestPath| hidden.iter().any(|above| path != above && path.is_within(above));
+        view.masks.retain(|mask| !below_hidden(&mask.path));
+        let masked: BTreeSet<&GuestPath> = view.masks.iter().map(|mask| &mask.path).collect();
+        // A mask or a mount of its own already keeps a directory where it is.
+        let is_mount = |path: &GuestPath| masked.contains(path) || view.shown.iter().any(|shown| shown.guest == *path);
+        view.pinned = pins.into_iter().filter(|path| !is_mount(path) && !below_hidden(path)).collect();
+    }
+
+    /// Whether a grant names a protection, or a parent of what it protects.
+    fn is_lifted(&self, text: &str) -> bool {
+        self.policy.unprotect.iter().any(|lifted| Path::new(text).starts_with(&lifted.value.0))
+    }
+
+    fn add_pattern(&mut self, kind: MaskKind, PathPattern(text): &PathPattern, origin: &Origin) {
+        if !is_glob(text) {
+            self.add_path(kind, &self.host.tree.root.join(text), origin);
+            return;
+        }
+        for path in self.host.tree.matches.get(text).cloned().unwrap_or_default() {
+            self.add_path(kind, &path, origin);
+        }
+        if kind == MaskKind::Hide {
+            // What the command makes itself it may also read.
+            return;
+        }
+        match text.strip_prefix("**/") {
+            Some(name) if !is_glob(name) && !name.contains('/') => {
+                let reserved = Reserved { directory: None, name: name.to_owned(), origin: origin.clone() };
+                self.view.reserved.push(reserved);
+            }
+            _ => self.view.partial_patterns.push(Sourced::new(text.clone(), origin.clone())),
+        }
+    }
+
+    /// Masks a host path, or reserves the first part of it that is missing.
+    fn add_path(&mut self, kind: MaskKind, path: &Path, origin: &Origin) {
+        // Writable by nobody: nothing to protect. Visible to nobody: nothing to hide.
+        let Some(shown) = self.shown_for(path) else { return };
+        if kind == MaskKind::Protect && shown.access == Access::ReadOnly {
+            return;
+        }
+        let (base, guest) = (shown.host.as_path().to_owned(), shown.guest.clone());
+        let mut current = base.clone();
+        let mut parents: Vec<GuestPath> = Vec::new();
+        let below = path.strip_prefix(&base).map(Path::to_owned).unwrap_or_default();
+        if below.as_os_str().is_empty() {
+            self.faults.push(Fault::new(
+                origin.clone(),
+                format!("`{}` is shown as a whole and masked as a whole", path.display()),
+                "take one of the two away",
+            ));
+            return;
+        }
+        for component in below.components() {
+            let Component::Normal(name) = component else { continue };
+            let directory = current.clone();
+            current.push(name);
+            let Ok(here) = to_guest(&base, &guest, &current) else { return };
+            match self.host.tree.entries.get(&current) {
+                Some(Entry::Directory) if current != path => parents.push(here),
+                Some(Entry::Symlink(_)) if kind == MaskKind::Hide && current == path => {
+                    // The link itself holds nothing; where it leads is another path with its own rules.
+                    return;
+                }
+                Some(Entry::Symlink(_)) => {
+                    self.faults.push(Fault::new(
+                        origin.clone(),
+                        format!("`{}` is a symbolic link, which the command could turn elsewhere", current.display()),
+                        "name the path that it leads to",
+                    ));
+                    return;
+                }
+                Some(Entry::File { links }) if *links > 1 && kind == MaskKind::Protect && current == path => {
+                    self.faults.push(Fault::new(
+                        origin.clone(),
+                        format!("`{}` has {links} names, and only this one is protected", current.display()),
+                        "give it one name (copy it), or take the protection away with --allow fs.write=PATH",
+                    ));
+                    return;
+                }
+                None | Some(Entry::Missing) => {
+                    if kind == MaskKind::Protect {
+                        let Ok(directory) = to_guest(&base, &guest, &directory) else { return };
+                        let name = name.to_string_lossy().into_owned();
+                        let reserved = Reserved { directory: Some(directory), name, origin: origin.clone() };
+                        if !self.view.reserved.contains(&reserved) {
+                            self.view.reserved.push(reserved);
+                        }
+                        self.pins.extend(parents);
+                    }
+                    return;
+                }
+                Some(_) if current == path => {
+                    self.view.masks.push(Mask { path: here, kind, origin: origin.clone() });
+                    self.pins.extend(parents);
+                    return;
+                }
+                // A file where a directory should be: the path cannot come into being without removing it.
+                Some(_) => {
+                    self.view.masks.push(Mask { path: here, kind: MaskKind::Protect, origin: origin.clone() });
+                    self.pins.extend(parents);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What git on the host obeys besides the two paths that the built-in list names.
+    fn add_git(&mut self) {
+        let built_in = |text: &str| {
+            let named = |rule: &&Sourced<PathPattern>| rule.value.0 == text;
+            let lifted = self.is_lifted(text);
+            self.policy.protect.iter().find(named).filter(|_| !lifted).map(|rule| rule.origin.clone())
+        };
+        let Some(origin) = built_in(".git/hooks").or_else(|| built_in(".git/config")) else { return };
+        let root = self.host.tree.root.clone();
+        for path in self.host.tree.submodules.clone() {
+            self.add_path(MaskKind::Protect, &path, &origin);
+        }
+        if let Some(worktree) = self.host.tree.worktree.clone() {
+            self.add_path(MaskKind::Protect, &root.join(".git"), &origin);
+            for name in ["hooks", "config"] {
+                self.add_path(MaskKind::Protect, &worktree.common_dir.join(name), &origin);
+            }
+            for path in ["commondir", "gitdir", "config.worktree"].map(|name| worktree.git_dir.join(name)) {
+                if !matches!(self.host.tree.entries.get(&path), None | Some(Entry::Missing)) {
+                    self.add_path(MaskKind::Protect, &path, &origin);
+                }
+            }
+            self.sweep_redirects(&worktree.common_dir, &origin);
+        } else if self.host.tree.entries.get(&root.join(".git")) == Some(&Entry::Directory) {
+            self.sweep_redirects(&root.join(".git"), &origin);
+        }
+    }
+
+    /// Reserving these would slow down every file that the command makes, in every repository. Nothing honest makes
+    /// them, so they are removed at the end instead; where they exist, they are protected like the config.
+    fn sweep_redirects(&mut self, git_dir: &Path, origin: &Origin) {
+        for path in GIT_REDIRECTS.map(|name| git_dir.join(name)) {
+            let Some(shown) = self.shown_for(&path) else { continue };
+            if shown.access == Access::ReadOnly {
+                continue;
+            }
+            let Ok(guest) = to_guest(shown.host.as_path(), &shown.guest, &path) else { continue };
+            match self.host.tree.entries.get(&path) {
+                None | Some(Entry::Missing) => {
+                    self.view.swept.push(Swept { path: guest, origin: origin.clone() });
+                }
+                Some(_) => self.add_path(MaskKind::Protect, &path, origin),
+            }
+        }
+    }
+
+    /// The innermost shown host path that holds a path.
+    fn shown_for(&self, path: &Path) -> Option<&Shown> {
+        let holders = self.view.shown.iter().filter(|shown| path.starts_with(shown.host.as_path()));
+        holders.max_by_key(|shown| shown.host.as_path().components().count())
+    }
+}
+
+fn to_guest(base: &Path, guest: &GuestPath, path: &Path) -> Result<GuestPath, ()> {
+    let below: PathBuf = path.strip_prefix(base).map_err(drop)?.to_owned();
+    guest.join(below).map_err(drop)
+}
+
+/// Whether a text is a pattern rather than a path.
+pub(crate) fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}

@@ -1,0 +1,45 @@
+//! What holds when nobody says anything: the workspace and nothing else.
+
+use crate::model::{
+    Access, EngineChoice, EnvPattern, EnvRules, Limits, Network, NetworkMode, PathPattern, Policy, Workdir, Workspace,
+    WorkspaceMode,
+};
+use polder_facts::{GuestPath, Sourced};
+use std::collections::BTreeMap;
+
+/// The variables that enter.
+pub(crate) const ENV_PASS: [&str; 6] = ["PATH", "HOME", "USER", "CI", "NODE_ENV", "LANG"];
+/// The paths that cannot be written: what git would execute on the host later.
+pub(crate) const PROTECT: [&str; 2] = [".git/hooks", ".git/config"];
+/// The most processes: enough for any build, and a fork bomb ends before the host notices.
+pub(crate) const PIDS_MAX: u64 = 4096;
+/// Where the workspace appears.
+pub(crate) const WORKDIR: &str = "/workspace";
+
+/// The weakest layer.
+pub fn built_in() -> Policy {
+    let workdir = GuestPath::new(WORKDIR).expect("invariant: the constant is an absolute path");
+    let pass = |name: &&str| Sourced::built_in(EnvPattern { glob: (*name).to_owned(), negated: false });
+    Policy {
+        name: None,
+        engine: Sourced::built_in(EngineChoice::Auto),
+        network: Sourced::built_in(Network::of(NetworkMode::None)),
+        access: Sourced::built_in(Access::ReadWrite),
+        workdir: Sourced::built_in(Workdir::At(workdir)),
+        workspace: Sourced::built_in(Workspace { mode: WorkspaceMode::Direct, name: None }),
+        env: EnvRules { pass: ENV_PASS.iter().map(pass).collect(), set: Vec::new() },
+        binds: Vec::new(),
+        limits: Limits { pids: Some(Sourced::built_in(PIDS_MAX)), ..Limits::absent() },
+        protect: PROTECT.iter().map(|path| Sourced::built_in(PathPattern((*path).to_owned()))).collect(),
+        deny_read: Vec::new(),
+        unprotect: Vec::new(),
+        credentials: Vec::new(),
+        cache: None,
+        image: None,
+        visor_path: None,
+        require: Vec::new(),
+        accept: Vec::new(),
+        allow_unsandboxed: None,
+        engine_options: BTreeMap::new(),
+    }
+}

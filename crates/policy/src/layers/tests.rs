@@ -1,0 +1,165 @@
+use crate::testing::{document, layers, parsed, policy, refused, resolved, scope, vocabulary};
+use crate::*;
+use expect_test::expect;
+
+#[test]
+fn nothing_said_is_the_workspace_and_nothing_else() {
+    let policy = resolved(&layers(Vec::new())).unwrap();
+    assert_eq!(policy, built_in());
+    expect![[r#"
+        engine: auto               # built-in
+        network: none              # built-in
+        read_only: false           # built-in
+        workdir: /workspace        # built-in
+        workspace: {mode: direct}  # built-in
+        env_passthrough:
+          - PATH                   # built-in
+          - HOME                   # built-in
+          - USER                   # built-in
+          - CI                     # built-in
+          - NODE_ENV               # built-in
+          - LANG                   # built-in
+        limits:
+          pids: 4096               # built-in
+        protect:
+          - .git/hooks             # built-in
+          - .git/config            # built-in
+    "#]]
+    .assert_eq(&show(&policy));
+}
+
+#[test]
+fn a_later_layer_wins_a_value_and_lists_grow() {
+    let user = "sandboxes: {a: {network: false, limits: {memory: 1G, pids: 9}, protect: [x], env_passthrough: [A]}}";
+    let project =
+        "sandboxes: {a: {network: restricted, limits: {memory: 2G}, protect: [y], read_only: true}}\nsandbox: a";
+    let user = parsed("polder.yaml", user, Level::User).unwrap();
+    let project = parsed("polder.yaml", project, Level::Project).unwrap();
+    // The order in the list does not matter; the level does.
+    let layers = layers(vec![project, user]);
+    let policy = resolve(&layers, &vocabulary(), &scope(), &Trust::Everything).unwrap();
+    assert_eq!(policy.network.value.mode, NetworkMode::Restricted);
+    assert_eq!(policy.limits.memory.unwrap().value.to_string(), "2G");
+    assert_eq!(policy.limits.pids.unwrap().value, 9);
+    let protect: Vec<_> = policy.protect.iter().map(|path| path.value.0.as_str()).collect();
+    assert_eq!(protect, [".git/hooks", ".git/config", "x", "y"]);
+    assert_eq!(policy.env.pass.last().unwrap().value.glob, "A");
+}
+
+#[test]
+fn an_absent_network_is_on_in_a_visor_file_and_off_in_ours() {
+    let text = "sandboxes: {a: {engine: bubblewrap}}\nsandbox: a";
+    let visor = resolved(&layers(vec![document(".visor.yaml", text)])).unwrap();
+    assert_eq!(visor.network.value.mode, NetworkMode::Full);
+    assert_eq!(visor.network.origin.to_string(), "/repo/.visor.yaml:1");
+    assert_eq!(policy(text).network.value.mode, NetworkMode::None);
+    // What another layer said is not taken back by silence.
+    let user = parsed("polder.yaml", "sandboxes: {a: {network: false}}", Level::User).unwrap();
+    let both = resolved(&layers(vec![user, document(".visor.yaml", text)])).unwrap();
+    assert_eq!(both.network.value.mode, NetworkMode::None);
+}
+
+#[test]
+fn an_image_brings_its_engine() {
+    let engine = |keys: &str| policy(&format!("sandboxes: {{a: {{{keys}}}}}")).engine.value;
+    assert_eq!(engine("image: x"), EngineChoice::Named("docker".into()));
+    assert_eq!(engine("dockerfile_inline: FROM x"), EngineChoice::Named("docker".into()));
+    assert_eq!(engine("image: x, engine: vm"), EngineChoice::Named("vm".into()));
+    assert_eq!(engine(""), EngineChoice::Auto);
+    let refusal = |text: &str, engine: Option<&str>| {
+        let mut layers = layers(vec![document("polder.yaml", text)]);
+        layers.overrides.sandbox = Some("a".into());
+        layers.overrides.engine = engine.map(str::to_owned);
+        refused(&layers)
+    };
+    expect!["flag --engine: engine `native` takes no image, and one is given at polder.yaml:1"]
+        .assert_eq(&refusal("sandboxes: {a: {image: x}}", Some("native")));
+    expect!["polder.yaml:1: engine `docker` needs an image; give `image`, `dockerfile` or `compose`"]
+        .assert_eq(&refusal("sandboxes: {a: {engine: docker}}", None));
+}
+
+#[test]
+fn defaults_replace_the_list_of_variables_even_with_nothing() {
+    let pass = |text: &str| policy(text).env.pass.into_iter().map(|pattern| pattern.value.glob).collect::<Vec<_>>();
+    assert_eq!(pass("sandboxes: {a: {env_passthrough: [A]}}"), ["PATH", "HOME", "USER", "CI", "NODE_ENV", "LANG", "A"]);
+    assert_eq!(pass("sandboxes: {a: {env_passthrough: [A]}}\nsandbox_defaults: {env_passthrough: []}"), ["A"]);
+    assert_eq!(pass("sandboxes: {a: {}}\nsandbox_defaults: {env_passthrough: [X, '!Y']}"), ["X", "Y"]);
+}
+
+#[test]
+fn a_reference_to_nothing_lists_what_there_is() {
+    let text = "sandboxes: {a: {}, b: {}}\nsandbox: c\nsteps: {x: {exec: 'true', sandbox: d, depends_on: y}}";
+    expect![[r#"
+        polder.yaml:2: there is no sandbox `c`; defined are a, b
+        polder.yaml:3: there is no sandbox `d`; defined are a, b
+        polder.yaml:3: there is no step `y`"#]]
+    .assert_eq(&refused(&layers(vec![document("polder.yaml", text)])));
+    expect!["polder.yaml:1: there is no sandbox `c`; none is defined"]
+        .assert_eq(&refused(&layers(vec![document("polder.yaml", "sandbox: c")])));
+}
+
+#[test]
+fn without_a_permission_nothing_runs_without_a_sandbox() {
+    let project = "steps: {x: {exec: 'true', sandbox: none}}";
+    let project = parsed("polder.yaml", project, Level::Project).unwrap();
+    let step = |documents| resolve_step(&layers(documents), &vocabulary(), &scope(), &Trust::Everything, "x");
+    expect!["/repo/polder.yaml:1: engine `none` enforces nothing and is not permitted; a user or system file permits it with `allow_unsandboxed: true`"].assert_eq(&step(vec![project.clone()]).unwrap_err().to_string());
+    let system = |text| parsed("system.yaml", text, Level::System).unwrap();
+    let user = parsed("user.yaml", "allow_unsandboxed: true", Level::User).unwrap();
+    let policy = step(vec![user.clone(), project.clone()]).unwrap();
+    assert_eq!(policy.engine.value, EngineChoice::Named("none".into()));
+    assert!(policy.allow_unsandboxed.is_some());
+    // The system's no is the last word.
+    assert!(step(vec![system("allow_unsandboxed: false"), user, project]).is_err());
+}
+
+#[test]
+fn options_belong_to_the_engine_beside_them() {
+    let policy = policy("sandboxes: {a: {engine: bwrap, options: {x: 1}}}");
+    assert_eq!(policy.engine_options["bubblewrap"].value, serde_json::json!({ "x": 1 }));
+    let mut layers = layers(vec![document("polder.yaml", "sandboxes: {a: {options: {}}}\nsandbox: a")]);
+    expect!["polder.yaml:1: `options` needs an `engine` that is not `auto`"].assert_eq(&refused(&layers));
+    layers.overrides.engine = Some("native".into());
+    assert!(resolved(&layers).unwrap().engine_options.contains_key("native"));
+}
+
+#[test]
+fn a_step_changes_its_sandbox() {
+    let text = "
+sandboxes: {a: {network: true, limits: {memory: 1G, timeout: 5m}, env: {X: a}}, b: {}}
+sandbox: a
+steps:
+  x: {exec: 'true', read_only: true, network: false, limits: {memory: 2G}, timeout: 1m, env: {X: 1, Y: true}}
+  y: {exec: 'true', sandbox: b}
+";
+    let layers = layers(vec![document("polder.yaml", text)]);
+    let step = |name| resolve_step(&layers, &vocabulary(), &scope(), &Trust::Everything, name);
+    expect![[r##"
+        # sandbox a
+        engine: auto               # built-in
+        network: none              # polder.yaml:5
+        read_only: true            # polder.yaml:5
+        workdir: /workspace        # built-in
+        workspace: {mode: direct}  # built-in
+        env_passthrough:
+          - PATH                   # built-in
+          - HOME                   # built-in
+          - USER                   # built-in
+          - CI                     # built-in
+          - NODE_ENV               # built-in
+          - LANG                   # built-in
+        env:
+          X: "1"                   # polder.yaml:5
+          Y: "true"                # polder.yaml:5
+        limits:
+          memory: 2G               # polder.yaml:5
+          pids: 4096               # built-in
+          timeout: 1m              # polder.yaml:5
+        protect:
+          - .git/hooks             # built-in
+          - .git/config            # built-in
+    "##]]
+    .assert_eq(&show(&step("x").unwrap()).replace("/repo/", ""));
+    assert_eq!(step("y").unwrap().name.as_deref(), Some("b"));
+    expect!["the calling program: there is no step `z`"].assert_eq(&step("z").unwrap_err().to_string());
+}

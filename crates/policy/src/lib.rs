@@ -1,0 +1,52 @@
+//! Intent: what a command may do, read from files, variables and flags.
+//!
+//! The way of a configuration: bytes → tree (`notation`) → checked against the one table of keys (`shape`, `check`) →
+//! [`Document`] (`lower`) → [`Policy`] ([`resolve`]). Everything but `load` is pure. No engine is known here: the
+//! caller passes their names as a [`Vocabulary`].
+#![forbid(unsafe_code)]
+
+mod builtin;
+mod check;
+mod dialect;
+mod document;
+mod draft;
+mod enforce;
+mod fault;
+mod layers;
+mod load;
+mod lower;
+mod model;
+mod notation;
+mod overlap;
+mod overrides;
+mod rules;
+mod said;
+mod schema;
+mod shape;
+mod show;
+mod steps;
+mod tree;
+mod trust;
+mod vocabulary;
+
+pub use builtin::built_in;
+pub use dialect::Dialect;
+pub use document::{Document, Level, Source, SpecRoot, parse};
+pub use fault::{Fault, Faults};
+pub use layers::{Layers, ResolveError, resolve, resolve_step};
+pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load};
+pub use model::{
+    Access, Bind, Cache, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network, NetworkMode,
+    PathPattern, Policy, Step, Workdir, Workspace, WorkspaceMode,
+};
+pub use notation::FILE_BYTES_MAX;
+pub use overrides::Overrides;
+pub use said::Scope;
+pub use schema::schema;
+pub use show::{show, to_json};
+pub use steps::steps;
+pub use trust::{Ask, Trust, asks, fingerprint};
+pub use vocabulary::{EngineName, Vocabulary};
+
+#[cfg(test)]
+mod testing;

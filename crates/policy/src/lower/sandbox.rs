@@ -1,0 +1,245 @@
+//! One sandbox: every key of it gets its meaning.
+
+use super::Lower;
+use crate::check::{number, unit_text};
+use crate::dialect::Dialect;
+use crate::document::{Definition, Level};
+use crate::fault::Fault;
+use crate::model::{
+    Access, Bind, Cache, Credential, EngineChoice, Limits, Network, NetworkMode, Workdir, Workspace, WorkspaceMode,
+};
+use crate::rules;
+use crate::tree::{Node, Value};
+use polder_facts::{ByteSize, Guarantee, Sourced, Span};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What a cache says when the file does not.
+const CACHE_TTL: Span = Span(Duration::from_secs(7 * 86_400));
+const CACHE_SCOPES: u32 = 10;
+
+impl Lower<'_> {
+    pub(super) fn sandbox(&mut self, node: &Node, line: u32) -> Definition {
+        let mut definition = Definition::silent(self.origin(line));
+        definition.engine = node.get("engine").and_then(|engine| self.engine(engine));
+        definition.network = node.get("network").and_then(|network| self.network(network));
+        if self.source.dialect == Dialect::Visor && node.get("network").is_none() {
+            definition.network_implied = Some(self.sourced(Network::of(NetworkMode::Full), line));
+        }
+        definition.access = self.access(node);
+        definition.workdir = node.get("workdir").and_then(|workdir| self.workdir(workdir));
+        definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
+        definition.env_pass = self.env_list(node);
+        definition.env_set = self.env_values(node);
+        definition.binds = self.list(node, "bind_paths", Self::bind);
+        definition.limits = self.limits(node);
+        let home = self.home;
+        definition.protect = self.each(node.get("protect"), |text| rules::path_pattern(text, home));
+        definition.deny_read = self.each(node.get("deny_read"), |text| rules::path_pattern(text, home));
+        definition.credentials = self.list(node, "credentials", Self::credential);
+        definition.cache = node.get("cache").and_then(|cache| self.cache(cache));
+        definition.image = self.image(node);
+        definition.visor_path =
+            node.get("visor_path").and_then(|path| self.keep(rules::guest_path(path.text()?), path.line));
+        // An unknown guarantee was reported with the types.
+        definition.require = self.list(node, "require", Self::guarantee).map(|list| list.value).unwrap_or_default();
+        definition.accept = self.list(node, "accept", Self::guarantee);
+        definition.options = node.get("options").map(|options| self.sourced(options.to_json(), options.line));
+        self.image_keys(node, &definition);
+        definition
+    }
+
+    fn engine(&mut self, node: &Node) -> Option<Sourced<EngineChoice>> {
+        let name = node.text()?;
+        let choice = match self.vocabulary.choice(name) {
+            Ok(choice) => choice,
+            Err((message, hint)) => {
+                let fault = Fault::new(self.origin(node.line), message).hint(hint);
+                self.faults.push(fault);
+                return None;
+            }
+        };
+        if self.source.level == Level::Project
+            && self.vocabulary.engine(&choice).is_some_and(|engine| engine.unsandboxed)
+        {
+            self.fault(node.line, format!("`{name}` enforces nothing and never comes from a project"));
+        }
+        Some(self.sourced(choice, node.line))
+    }
+
+    pub(super) fn network(&mut self, node: &Node) -> Option<Sourced<Network>> {
+        let network = match &node.value {
+            Value::Bool(true) => Network::of(NetworkMode::Full),
+            Value::Bool(false) => Network::of(NetworkMode::None),
+            Value::Text(mode) => Network::of(network_mode(mode)?),
+            _ => {
+                let allow = self.each(node.get("allow"), rules::peer);
+                let deny = self.each(node.get("deny"), rules::peer);
+                let mode = match node.get("mode") {
+                    Some(mode) => network_mode(mode.text()?)?,
+                    None => NetworkMode::Restricted,
+                };
+                for key in ["allow", "deny"] {
+                    // Without the broker nobody reads the list, and a list that nobody reads must not look like a rule.
+                    if mode != NetworkMode::Restricted
+                        && let Some(entry) = node.entry(key)
+                    {
+                        self.fault(entry.line, format!("`{key}` works with `mode: restricted` only"));
+                    }
+                }
+                Network { mode, allow, deny }
+            }
+        };
+        Some(self.sourced(network, node.line))
+    }
+
+    pub(super) fn access(&self, node: &Node) -> Option<Sourced<Access>> {
+        let node = node.get("read_only")?;
+        let access = if node.bool()? { Access::ReadOnly } else { Access::ReadWrite };
+        Some(self.sourced(access, node.line))
+    }
+
+    fn workdir(&mut self, node: &Node) -> Option<Sourced<Workdir>> {
+        match node.text()? {
+            "host" => Some(self.sourced(Workdir::Host, node.line)),
+            path => self.keep(rules::guest_path(path).map(Workdir::At), node.line),
+        }
+    }
+
+    fn workspace(&mut self, node: &Node) -> Option<Sourced<Workspace>> {
+        let named = node.get("name").and_then(|name| self.keep(rules::name(name.text()?), name.line));
+        let mode = match node.text().or_else(|| node.get("mode")?.text()) {
+            Some(mode) => workspace_mode(mode)?,
+            // A name is for sharing what a run left behind, and the real tree needs no name for that.
+            None if node.get("name").is_some() => WorkspaceMode::Cow,
+            None => WorkspaceMode::Direct,
+        };
+        if let Some(name) = &named
+            && mode == WorkspaceMode::Direct
+        {
+            let fault = Fault::new(name.origin.clone(), "`name` works with `mode: cow` or `mode: worktree`");
+            self.faults.push(fault);
+        }
+        Some(self.sourced(Workspace { mode, name: named.map(|name| name.value) }, node.line))
+    }
+
+    /// A list under a key: what its items mean, and where the list stands.
+    fn list<T>(
+        &mut self,
+        node: &Node,
+        key: &str,
+        item: impl Fn(&mut Self, &Node) -> Option<Sourced<T>>,
+    ) -> Option<Sourced<Vec<Sourced<T>>>> {
+        let entry = node.entry(key)?;
+        let items = entry.node.items().iter().filter_map(|node| item(self, node)).collect();
+        Some(self.sourced(items, entry.line))
+    }
+
+    fn bind(&mut self, node: &Node) -> Option<Sourced<Bind>> {
+        let host_node = node.get("host")?;
+        let host = rules::host_path(host_node.text()?, self.base_dir(), self.home);
+        let host = self.keep(host, host_node.line);
+        let guest = match node.get("container") {
+            Some(guest) => self.keep(rules::guest_path(guest.text()?), guest.line)?.value,
+            None => self.keep(rules::same_inside(&host.as_ref()?.value), host_node.line)?.value,
+        };
+        let read_only = node.get("read_only").and_then(Node::bool).unwrap_or(true);
+        let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
+        Some(self.sourced(Bind { host: host?.value, guest, access }, host_node.line))
+    }
+
+    pub(super) fn env_values(&mut self, node: &Node) -> Vec<Sourced<(String, String)>> {
+        let entries = node.get("env").map(Node::entries).unwrap_or_default();
+        let mut set = Vec::new();
+        for entry in entries {
+            let value = match &entry.node.value {
+                Value::Text(text) => text.clone(),
+                Value::Bool(value) => value.to_string(),
+                Value::Int(value) => value.to_string(),
+                Value::Float(value) => value.to_string(),
+                Value::Null | Value::List(_) | Value::Map(_) => continue,
+            };
+            if value.contains('\0') {
+                self.fault(entry.line, format!("the value of `{}` has a NUL byte", entry.key));
+            }
+            set.extend(self.keep(rules::env_name(&entry.key).map(|name| (name, value)), entry.line));
+        }
+        set
+    }
+
+    pub(super) fn count(&self, node: &Node) -> Option<Sourced<u64>> {
+        match node.value {
+            Value::Int(count) => u64::try_from(count).ok().map(|count| self.sourced(count, node.line)),
+            _ => None,
+        }
+    }
+
+    fn unit<T: FromStr>(&self, node: Option<&Node>) -> Option<Sourced<T>> {
+        let node = node?;
+        unit_text(node).parse().ok().map(|value| self.sourced(value, node.line))
+    }
+
+    /// `limits`, and `resources`, which says the same in other words.
+    pub(super) fn limits(&mut self, node: &Node) -> Limits {
+        let limit = |key: &str| node.get("limits").and_then(|limits| limits.get(key));
+        let resource = |key: &str| node.get("resources").and_then(|resources| resources.get(key));
+        for (ours, theirs) in [("memory", "memory"), ("cpus", "cpu")] {
+            if let (Some(_), Some(twin)) = (limit(ours), resource(theirs)) {
+                self.fault(twin.line, format!("`resources.{theirs}` and `limits.{ours}` are the same thing; give one"));
+            }
+        }
+        let cpus = limit("cpus").or_else(|| resource("cpu"));
+        Limits {
+            memory: self.unit::<ByteSize>(limit("memory").or_else(|| resource("memory"))),
+            cpus: cpus.and_then(|cpus| Some(self.sourced(number(cpus)?, cpus.line))),
+            pids: limit("pids").and_then(|pids| self.count(pids)),
+            disk: self.unit(limit("disk")),
+            files: limit("files").and_then(|files| self.count(files)),
+            output: self.unit(limit("output")),
+            timeout: self.unit(limit("timeout")),
+        }
+    }
+
+    fn credential(&mut self, node: &Node) -> Option<Sourced<Credential>> {
+        let (name, source, hosts) = (node.get("name")?, node.get("source")?, node.get("hosts")?);
+        let parsed_name = self.keep(rules::name(name.text()?), name.line);
+        let parsed_source = self.keep(rules::secret_source(source.text()?), source.line);
+        let parsed_hosts = self.each(Some(hosts), rules::peer);
+        if hosts.items().is_empty() {
+            self.fault(hosts.line, "`hosts` is empty: nobody could see the credential");
+        }
+        let hosts = parsed_hosts.into_iter().map(|host| host.value).collect();
+        let credential = Credential { name: parsed_name?.value, source: parsed_source?.value, hosts };
+        Some(self.sourced(credential, name.line))
+    }
+
+    fn guarantee(&mut self, node: &Node) -> Option<Sourced<Guarantee>> {
+        node.text()?.parse().ok().map(|guarantee| self.sourced(guarantee, node.line))
+    }
+
+    fn cache(&mut self, node: &Node) -> Option<Sourced<Cache>> {
+        let text = |key: &str| node.get(key).and_then(|node| Some((node.text()?, node.line)));
+        let mut prefix = |key: &str| {
+            text(key).and_then(|(prefix, line)| self.keep(rules::name(prefix), line)).map(|prefix| prefix.value)
+        };
+        let (first, fallback) = (prefix("prefix"), prefix("fallback_prefix"));
+        let paths = self.each(node.get("paths"), rules::guest_path);
+        let max_scopes = node.get("max_scopes").and_then(|scopes| self.count(scopes));
+        let cache = Cache {
+            paths: paths.into_iter().map(|path| path.value).collect(),
+            prefix: first,
+            fallback_prefix: fallback,
+            ttl: self.unit(node.get("ttl")).map_or(CACHE_TTL, |ttl| ttl.value),
+            max_scopes: max_scopes.map_or(CACHE_SCOPES, |scopes| u32::try_from(scopes.value).unwrap_or(u32::MAX)),
+        };
+        Some(self.sourced(cache, node.line))
+    }
+}
+
+fn network_mode(word: &str) -> Option<NetworkMode> {
+    [NetworkMode::None, NetworkMode::Restricted, NetworkMode::Full].into_iter().find(|mode| mode.name() == word)
+}
+
+fn workspace_mode(word: &str) -> Option<WorkspaceMode> {
+    [WorkspaceMode::Direct, WorkspaceMode::Cow, WorkspaceMode::Worktree].into_iter().find(|mode| mode.name() == word)
+}

@@ -1,0 +1,289 @@
+//! Intent: what a command may do, after every layer has spoken. Knows no engine.
+//!
+//! Nothing here has a `Default`: whoever makes a policy says what it grants.
+
+use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
+use std::collections::BTreeMap;
+
+/// What one command may do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// The name of the sandbox in the configuration, when it has one.
+    pub name: Option<String>,
+    /// Which engine enforces it.
+    pub engine: Sourced<EngineChoice>,
+    /// What it may reach.
+    pub network: Sourced<Network>,
+    /// Whether the workspace can be written.
+    pub access: Sourced<Access>,
+    /// Where the workspace appears inside.
+    pub workdir: Sourced<Workdir>,
+    /// How the workspace is protected from the run.
+    pub workspace: Sourced<Workspace>,
+    /// Which variables enter.
+    pub env: EnvRules,
+    /// Host paths beside the workspace.
+    pub binds: Vec<Sourced<Bind>>,
+    /// Upper bounds.
+    pub limits: Limits,
+    /// Paths that cannot be written, relative to the workspace or absolute; globs allowed.
+    pub protect: Vec<Sourced<PathPattern>>,
+    /// Paths that cannot be read, in the same form.
+    pub deny_read: Vec<Sourced<PathPattern>>,
+    /// Protections that a grant lifts again, in the same form.
+    pub unprotect: Vec<Sourced<PathPattern>>,
+    /// Credentials for the broker.
+    pub credentials: Vec<Sourced<Credential>>,
+    /// Directories kept between runs.
+    pub cache: Option<Sourced<Cache>>,
+    /// What the sandbox's file system is made from, for engines that take images.
+    pub image: Option<Sourced<Image>>,
+    /// Where the runner of a `.visor.yaml` is mounted inside.
+    pub visor_path: Option<Sourced<GuestPath>>,
+    /// Guarantees that must be enforced, not merely in a weaker way.
+    pub require: Vec<Sourced<Guarantee>>,
+    /// Guarantees whose gaps the user accepts.
+    pub accept: Vec<Sourced<Guarantee>>,
+    /// Whether the engine that enforces nothing may be asked for. Never said by a project.
+    pub allow_unsandboxed: Option<Sourced<()>>,
+    /// Tables that belong to engines, by engine id; parsed in the engine's own folder.
+    pub engine_options: BTreeMap<String, Sourced<serde_json::Value>>,
+}
+
+/// Which engine enforces a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The strongest that can keep every rule here.
+    Auto,
+    /// This one and no other.
+    Named(String),
+}
+
+/// What may be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// How much.
+    pub mode: NetworkMode,
+    /// Peers that the broker lets through, with `restricted`.
+    pub allow: Vec<Sourced<String>>,
+    /// Peers that it never lets through.
+    pub deny: Vec<Sourced<String>>,
+}
+
+/// How much network there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkMode {
+    /// A loopback of its own and nothing else.
+    None,
+    /// Only what the broker lets through.
+    Restricted,
+    /// The host's network.
+    Full,
+}
+
+/// Whether something can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only.
+    ReadOnly,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// Where the workspace appears inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Workdir {
+    /// At the path it has on the host.
+    Host,
+    /// At this path.
+    At(GuestPath),
+}
+
+/// How the workspace is protected from the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// The way.
+    pub mode: WorkspaceMode,
+    /// A name under which several runs share one workspace.
+    pub name: Option<String>,
+}
+
+/// The ways to give a command a tree to work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceMode {
+    /// The real tree.
+    Direct,
+    /// A private layer over the real tree.
+    Cow,
+    /// A git worktree.
+    Worktree,
+}
+
+/// A host path that is visible inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bind {
+    /// The path on the host.
+    pub host: HostPath,
+    /// The path inside.
+    pub guest: GuestPath,
+    /// Whether it can be written.
+    pub access: Access,
+}
+
+/// Upper bounds; an absent one means that nothing was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Memory of all processes together.
+    pub memory: Option<Sourced<ByteSize>>,
+    /// CPU seconds per second.
+    pub cpus: Option<Sourced<f64>>,
+    /// Processes and threads together.
+    pub pids: Option<Sourced<u64>>,
+    /// Bytes in the private file systems.
+    pub disk: Option<Sourced<ByteSize>>,
+    /// Open files of one process.
+    pub files: Option<Sourced<u64>>,
+    /// Bytes on stdout and stderr together.
+    pub output: Option<Sourced<ByteSize>>,
+    /// Time from start to end.
+    pub timeout: Option<Sourced<Span>>,
+}
+
+/// Which variables enter: the environment is cleared, then these speak in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvRules {
+    /// Patterns for the caller's variables: the built-in list or what replaced it, then the sandbox's own.
+    pub pass: Vec<Sourced<EnvPattern>>,
+    /// Variables set to a value, last one wins.
+    pub set: Vec<Sourced<(String, String)>>,
+}
+
+/// A pattern for names of variables: `*` anywhere, a leading `!` takes away what earlier patterns gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvPattern {
+    /// The text without the `!`.
+    pub glob: String,
+    /// Whether it takes away.
+    pub negated: bool,
+}
+
+/// A path or glob, relative to the workspace, absolute, or below the home directory (already expanded to absolute).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PathPattern(pub String);
+
+/// A credential that the broker puts into requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Its name in reports.
+    pub name: String,
+    /// Where the secret is, such as `env:GITHUB_TOKEN`; never the secret.
+    pub source: String,
+    /// The hosts that may see it.
+    pub hosts: Vec<String>,
+}
+
+/// Directories kept between runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Where they appear inside.
+    pub paths: Vec<GuestPath>,
+    /// What separates one cache from another.
+    pub prefix: Option<String>,
+    /// Where to copy from when the cache is new.
+    pub fallback_prefix: Option<String>,
+    /// How long an unused one is kept.
+    pub ttl: Span,
+    /// How many are kept.
+    pub max_scopes: u32,
+}
+
+/// What the sandbox's file system is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// An image by name.
+    Named(String),
+    /// A recipe in a file, relative to the configuration file.
+    Recipe(String),
+    /// A recipe in the configuration.
+    Inline(String),
+    /// A service of a compose file.
+    Compose {
+        /// The file.
+        file: String,
+        /// The service in it.
+        service: String,
+    },
+}
+
+/// One step of the configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// Where it is defined.
+    pub origin: Origin,
+    /// `command` and nothing else runs; other types are kept so that they can be refused by name.
+    pub kind: Sourced<String>,
+    /// A shell text.
+    pub exec: Option<Sourced<String>>,
+    /// A program and its arguments, instead of a shell text.
+    pub command: Option<Sourced<Vec<String>>>,
+    /// The sandbox it asks for; `none` is the explicit opt-out.
+    pub sandbox: Option<Sourced<String>>,
+    /// What must have run before; `a|b` is any of them.
+    pub depends_on: Vec<Sourced<String>>,
+    /// Whether later steps run when this one fails.
+    pub continue_on_failure: bool,
+    /// A condition under which it runs.
+    pub condition: Option<Sourced<String>>,
+}
+
+impl Limits {
+    /// No limit was asked for.
+    pub const fn absent() -> Self {
+        Self { memory: None, cpus: None, pids: None, disk: None, files: None, output: None, timeout: None }
+    }
+
+    /// Takes over each limit that a stronger layer speaks about.
+    pub(crate) fn replace(&mut self, stronger: &Self) {
+        let Self { memory, cpus, pids, disk, files, output, timeout } = stronger.clone();
+        *self = Self {
+            memory: memory.or_else(|| self.memory.take()),
+            cpus: cpus.or_else(|| self.cpus.take()),
+            pids: pids.or_else(|| self.pids.take()),
+            disk: disk.or_else(|| self.disk.take()),
+            files: files.or_else(|| self.files.take()),
+            output: output.or_else(|| self.output.take()),
+            timeout: timeout.or_else(|| self.timeout.take()),
+        };
+    }
+}
+
+impl Network {
+    /// This much, and no list.
+    pub const fn of(mode: NetworkMode) -> Self {
+        Self { mode, allow: Vec::new(), deny: Vec::new() }
+    }
+}
+
+impl NetworkMode {
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Restricted => "restricted",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl WorkspaceMode {
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Cow => "cow",
+            Self::Worktree => "worktree",
+        }
+    }
+}

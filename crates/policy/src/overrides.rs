@@ -1,0 +1,193 @@
+//! The strongest layers: `POLDER_*` variables and the flags of `polder run`.
+
+use crate::fault::{Fault, nearest};
+use crate::said::{Said, Scope};
+use crate::vocabulary::Vocabulary;
+use polder_facts::{Grant, Guarantee, Origin, Sourced};
+
+/// The flags of a run, as they were typed. Parsed with everything else, so that their faults are reported with the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--sandbox NAME`.
+    pub sandbox: Option<String>,
+    /// `--engine ID`.
+    pub engine: Option<String>,
+    /// `--network none|restricted|full`.
+    pub network: Option<String>,
+    /// `--allow GRANT`.
+    pub allow: Vec<Grant>,
+    /// `--allow-host HOST[:PORT]`.
+    pub allow_host: Vec<String>,
+    /// `--bind HOST[:GUEST][:rw|:ro]`.
+    pub bind: Vec<String>,
+    /// `--env K[=V]`.
+    pub env: Vec<String>,
+    /// `--read-only`.
+    pub read_only: Option<bool>,
+    /// `--cow`.
+    pub cow: Option<bool>,
+    /// `--workspace NAME`.
+    pub workspace: Option<String>,
+    /// `--workdir PATH`.
+    pub workdir: Option<String>,
+    /// `--memory SIZE`.
+    pub memory: Option<String>,
+    /// `--cpus NUMBER`.
+    pub cpus: Option<String>,
+    /// `--pids COUNT`.
+    pub pids: Option<String>,
+    /// `--disk SIZE`.
+    pub disk: Option<String>,
+    /// `--files COUNT`.
+    pub files: Option<String>,
+    /// `--output SIZE`.
+    pub output: Option<String>,
+    /// `--timeout SPAN`.
+    pub timeout: Option<String>,
+    /// `--require GUARANTEE`.
+    pub require: Vec<String>,
+    /// `--accept GUARANTEE`.
+    pub accept: Vec<String>,
+}
+
+impl Overrides {
+    /// No flag was given.
+    pub const fn none() -> Self {
+        Self {
+            sandbox: None,
+            engine: None,
+            network: None,
+            allow: Vec::new(),
+            allow_host: Vec::new(),
+            bind: Vec::new(),
+            env: Vec::new(),
+            read_only: None,
+            cow: None,
+            workspace: None,
+            workdir: None,
+            memory: None,
+            cpus: None,
+            pids: None,
+            disk: None,
+            files: None,
+            output: None,
+            timeout: None,
+            require: Vec::new(),
+            accept: Vec::new(),
+        }
+    }
+}
+
+fn flag(name: &str) -> Origin {
+    Origin::Flag(name.to_owned())
+}
+
+/// What the flags say.
+pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope: &'a Scope) -> Said<'a> {
+    let mut said = Said::nothing(vocabulary, scope, flag("--sandbox"));
+    let Overrides {
+        sandbox,
+        engine,
+        network,
+        allow,
+        allow_host,
+        bind,
+        env,
+        read_only,
+        cow,
+        workspace,
+        workdir,
+        memory,
+        cpus,
+        pids,
+        disk,
+        files,
+        output,
+        timeout,
+        require,
+        accept,
+    } = overrides;
+    sandbox.iter().for_each(|name| said.sandbox(name, &flag("--sandbox")));
+    engine.iter().for_each(|name| said.engine(name, &flag("--engine")));
+    network.iter().for_each(|word| said.network(word, &flag("--network")));
+    allow.iter().for_each(|grant| said.grant(grant, &flag("--allow")));
+    allow_host.iter().for_each(|peer| said.peer(peer, &flag("--allow-host")));
+    bind.iter().for_each(|text| said.bind(text, &flag("--bind")));
+    env.iter().for_each(|text| said.env(text, &flag("--env")));
+    read_only.iter().for_each(|value| said.read_only(*value, &flag("--read-only")));
+    if *cow == Some(true) {
+        said.cow = Some(Sourced::new((), flag("--cow")));
+    }
+    said.workspace_name = workspace.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--workspace")));
+    workdir.iter().for_each(|path| said.workdir(path, &flag("--workdir")));
+    said.definition.limits.memory = memory.as_ref().and_then(|text| said.unit(text, &flag("--memory")));
+    said.definition.limits.cpus = cpus.as_ref().and_then(|text| said.cpus(text, &flag("--cpus")));
+    said.definition.limits.pids = pids.as_ref().and_then(|text| said.count(text, &flag("--pids")));
+    said.definition.limits.disk = disk.as_ref().and_then(|text| said.unit(text, &flag("--disk")));
+    said.definition.limits.files = files.as_ref().and_then(|text| said.count(text, &flag("--files")));
+    said.definition.limits.output = output.as_ref().and_then(|text| said.unit(text, &flag("--output")));
+    said.definition.limits.timeout = timeout.as_ref().and_then(|text| said.unit(text, &flag("--timeout")));
+    said.definition.require = guarantees(&mut said, require, &flag("--require"));
+    let accept = guarantees(&mut said, accept, &flag("--accept"));
+    if !accept.is_empty() {
+        said.definition.accept = Some(Sourced::new(accept, flag("--accept")));
+    }
+    said
+}
+
+fn guarantees(said: &mut Said<'_>, names: &[String], origin: &Origin) -> Vec<Sourced<Guarantee>> {
+    let parse = |name: &String| name.parse::<Guarantee>().map_err(|error| error.to_string());
+    names.iter().filter_map(|name| said.keep(parse(name), origin)).collect()
+}
+
+/// Variables that are policy.
+const POLICY_VARIABLES: [&str; 8] = [
+    "POLDER_SANDBOX",
+    "POLDER_ENGINE",
+    "POLDER_NETWORK",
+    "POLDER_MEMORY",
+    "POLDER_CPUS",
+    "POLDER_PIDS",
+    "POLDER_TIMEOUT",
+    "POLDER_READ_ONLY",
+];
+/// Variables that other parts of polder read.
+const OTHER_VARIABLES: [&str; 2] = ["POLDER_TRUST_PROJECT", "POLDER_LOG"];
+
+/// What the `POLDER_*` variables say; others are nobody's business here.
+pub(crate) fn environment<'a>(
+    variables: &[(String, String)],
+    vocabulary: &'a Vocabulary,
+    scope: &'a Scope,
+) -> Said<'a> {
+    let mut said = Said::nothing(vocabulary, scope, Origin::Environment("POLDER_SANDBOX".to_owned()));
+    let mut ours: Vec<_> = variables.iter().filter(|(name, _)| name.starts_with("POLDER_")).collect();
+    ours.sort();
+    for (name, value) in ours {
+        let origin = Origin::Environment(name.clone());
+        match name.as_str() {
+            name if OTHER_VARIABLES.contains(&name) || name.starts_with("POLDER_TEST_") => {}
+            "POLDER_SANDBOX" => said.sandbox(value, &origin),
+            "POLDER_ENGINE" => said.engine(value, &origin),
+            "POLDER_NETWORK" => said.network(value, &origin),
+            "POLDER_MEMORY" => said.definition.limits.memory = said.unit(value, &origin),
+            "POLDER_CPUS" => said.definition.limits.cpus = said.cpus(value, &origin),
+            "POLDER_PIDS" => said.definition.limits.pids = said.count(value, &origin),
+            "POLDER_TIMEOUT" => said.definition.limits.timeout = said.unit(value, &origin),
+            "POLDER_READ_ONLY" => match value.as_str() {
+                "1" | "true" => said.read_only(true, &origin),
+                "0" | "false" => said.read_only(false, &origin),
+                _ => said.fault(&origin, format!("`{value}` is not true or false")),
+            },
+            // A misspelt variable would otherwise be a rule that silently does not hold.
+            _ => {
+                let hint = nearest(name, POLICY_VARIABLES.into_iter().chain(OTHER_VARIABLES));
+                said.faults.push(Fault::new(origin, "unknown variable").maybe_hint(hint));
+            }
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The steps of all files together: merged by name, references checked.
+
+use crate::document::StepDefinition;
+use crate::fault::{Fault, Faults, nearest};
+use crate::layers::Layers;
+use crate::lower::NO_SANDBOX;
+use crate::model::Step;
+use polder_facts::{Origin, Sourced};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The type of a step that runs.
+const COMMAND: &str = "command";
+
+/// Every step, in the order in which the files name them; a stronger file changes what it names and keeps the rest.
+pub fn steps(layers: &Layers) -> Result<Vec<Step>, Faults> {
+    let mut faults = references(layers);
+    let steps: Vec<_> = merged(layers).into_iter().map(step).collect();
+    for step in steps.iter().filter(|step| step.kind.value == COMMAND) {
+        if step.exec.is_none() && step.command.is_none() {
+            faults.push(Fault::new(
+                step.origin.clone(),
+                format!("the step `{}` has no `exec` and no `command`", step.name),
+            ));
+        }
+        if let (Some(exec), Some(command)) = (&step.exec, &step.command) {
+            let message = format!("`exec` stands beside the `command` at {}", command.origin);
+            faults.push(Fault::new(exec.origin.clone(), message).hint("give one"));
+        }
+    }
+    faults.extend(circle(&steps));
+    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+    faults.dedup();
+    Faults::check(steps, faults)
+}
+
+/// One step's definition, after every file has spoken.
+pub(crate) fn definition(layers: &Layers, name: &str) -> Result<StepDefinition, Faults> {
+    let steps = merged(layers);
+    let near = nearest(name, steps.iter().map(|step| step.name.as_str()));
+    steps
+        .into_iter()
+        .find(|step| step.name == name)
+        .ok_or_else(|| Fault::new(Origin::Api, format!("there is no step `{name}`")).maybe_hint(near).into())
+}
+
+/// The most references that are reported; looking for the nearest word costs more than finding that there is none.
+const REFERENCES_MAX: usize = 100;
+
+/// References to sandboxes and steps that do not exist.
+pub(crate) fn references(layers: &Layers) -> Vec<Fault> {
+    let steps = merged(layers);
+    let known: BTreeSet<_> = steps.iter().map(|step| step.name.as_str()).collect();
+    let defaults = layers.chain().into_iter().filter_map(|document| document.default.as_ref());
+    let named = steps.iter().filter_map(|step| step.sandbox.as_ref()).filter(|name| name.value != NO_SANDBOX);
+    let sandboxes = defaults.chain(named).filter_map(|name| layers.undefined(name));
+    let dependencies = steps.iter().flat_map(|step| step.depends_on.iter().flatten()).flat_map(|dependency| {
+        let missing = alternatives(dependency).filter(|name| !known.contains(name));
+        missing.map(|name| {
+            let message = format!("there is no step `{name}`");
+            Fault::new(dependency.origin.clone(), message).maybe_hint(nearest(name, known.iter().copied()))
+        })
+    });
+    sandboxes.take(REFERENCES_MAX).chain(dependencies.take(REFERENCES_MAX)).collect()
+}
+
+/// `a|b` is either.
+fn alternatives(dependency: &Sourced<String>) -> impl Iterator<Item = &str> {
+    dependency.value.split('|').map(str::trim)
+}
+
+fn merged(layers: &Layers) -> Vec<StepDefinition> {
+    let mut steps: Vec<StepDefinition> = Vec::new();
+    for step in layers.chain().into_iter().flat_map(|document| &document.steps) {
+        match steps.iter_mut().find(|known| known.name == step.name) {
+            Some(known) => merge(known, step),
+            None => steps.push(step.clone()),
+        }
+    }
+    steps
+}
+
+fn merge(old: &mut StepDefinition, new: &StepDefinition) {
+    let StepDefinition {
+        name: _,
+        origin,
+        kind,
+        exec,
+        command,
+        sandbox,
+        depends_on,
+        continue_on_failure,
+        condition,
+        changes,
+    } = new.clone();
+    old.origin = origin;
+    old.kind = kind.or_else(|| old.kind.take());
+    // The two are one thing in two spellings, so the newer one replaces both.
+    if exec.is_some() || command.is_some() {
+        (old.exec, old.command) = (exec, command);
+    }
+    old.sandbox = sandbox.or_else(|| old.sandbox.take());
+    old.depends_on = depends_on.or_else(|| old.depends_on.take());
+    old.continue_on_failure = continue_on_failure.or(old.continue_on_failure);
+    old.condition = condition.or_else(|| old.condition.take());
+    old.changes.network = changes.network.or_else(|| old.changes.network.take());
+    old.changes.access = changes.access.or_else(|| old.changes.access.take());
+    old.changes.env_set.extend(changes.env_set);
+    old.changes.limits.replace(&changes.limits);
+}
+
+fn step(definition: StepDefinition) -> Step {
+    let StepDefinition {
+        name,
+        origin,
+        kind,
+        exec,
+        command,
+        sandbox,
+        depends_on,
+        continue_on_failure,
+        condition,
+        changes: _,
+    } = definition;
+    Step {
+        kind: kind.unwrap_or_else(|| Sourced::new(COMMAND.to_owned(), origin.clone())),
+        name,
+        origin,
+        exec,
+        command,
+        sandbox,
+        depends_on: depends_on.unwrap_or_default(),
+        continue_on_failure: continue_on_failure.unwrap_or(false),
+        condition,
+    }
+}
+
+/// Steps that wait for each other.
+fn circle(steps: &[Step]) -> Option<Fault> {
+    let mut waits: BTreeMap<&str, usize> = steps.iter().map(|step| (step.name.as_str(), 0)).collect();
+    let mut followers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let known: BTreeSet<_> = waits.keys().copied().collect();
+    for step in steps {
+        for before in step.depends_on.iter().flat_map(alternatives).filter(|name| known.contains(name)) {
+            *waits.entry(&step.name).or_default() += 1;
+            followers.entry(before).or_default().push(&step.name);
+        }
+    }
+    // A step that waits for nothing is done, and its followers wait for one less; what stays goes in circles.
+    let mut done: Vec<_> = waits.iter().filter(|(_, waits)| **waits == 0).map(|(name, _)| *name).collect();
+    while let Some(name) = done.pop() {
+        for follower in followers.remove(name).unwrap_or_default() {
+            if let Some(left) = waits.get_mut(follower) {
+                *left -= 1;
+                if *left == 0 {
+                    done.push(follower);
+                }
+            }
+        }
+    }
+    let stuck: Vec<_> =
+        steps.iter().filter(|step| waits.get(step.name.as_str()).is_some_and(|left| *left > 0)).collect();
+    let names: Vec<_> = stuck.iter().map(|step| step.name.as_str()).collect();
+    let message = format!("the steps wait for each other: {}", names.join(", "));
+    stuck.first().map(|step| Fault::new(step.origin.clone(), message))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Choosing an engine, before anything starts. An engine asked for by name is never replaced.
+
+use polder_engine::{Availability, Engine, Fitted, Refused};
+use polder_facts::HostFacts;
+use polder_plan::Plan;
+use polder_policy::EngineChoice;
+use std::fmt;
+
+/// An engine that may start the plan.
+pub struct Chosen {
+    /// The engine.
+    pub engine: Box<dyn Engine>,
+    /// The right to start.
+    pub fitted: Fitted,
+    /// Why this one, in a few words.
+    pub reason: String,
+}
+
+/// Why no engine may start the plan.
+#[derive(Debug)]
+pub enum Unfit {
+    /// There is no engine of that name.
+    Unknown(String),
+    /// It does not work here.
+    Unavailable {
+        /// Its id.
+        engine: String,
+        /// Why.
+        reason: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// It cannot keep the policy.
+    Refused(Refused),
+    /// None of those that `auto` may choose can be used; each with its reason.
+    NoneLeft(Vec<Unfit>),
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "there is no engine `{name}`"),
+            Self::Unavailable { engine, reason, remedy } => {
+                write!(f, "engine `{engine}` does not work here: {reason}\n  remedy: {remedy}")
+            }
+            Self::Refused(refused) => refused.fmt(f),
+            Self::NoneLeft(reasons) => {
+                f.write_str("no engine can contain this command here")?;
+                for reason in reasons {
+                    write!(f, "\n{reason}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+/// The engine that the plan names, or the first of `auto` that can keep every rule.
+pub fn choose(plan: &Plan, host: &HostFacts) -> Result<Chosen, Unfit> {
+    match &plan.engine.value {
+        EngineChoice::Named(name) => {
+            let engine = polder_engines::by_name(name).ok_or_else(|| Unfit::Unknown(name.clone()))?;
+            judge(engine, plan, host, &format!("asked for by {}", plan.engine.origin))
+        }
+        EngineChoice::Auto => {
+            let mut reasons = Vec::new();
+            for engine in polder_engines::auto() {
+                match judge(engine, plan, host, "the first of auto that keeps every rule here") {
+                    Ok(chosen) => return Ok(chosen),
+                    Err(reason) => reasons.push(reason),
+                }
+            }
+            match reasons.len() {
+                1 => Err(reasons.remove(0)),
+                _ => Err(Unfit::NoneLeft(reasons)),
+            }
+        }
+    }
+}
+
+fn judge(engine: Box<dyn Engine>, plan: &Plan, host: &HostFacts, reason: &str) -> Result<Chosen, Unfit> {
+    // The fit comes first: an engine that is not in this build has more to say about the plan than its probe has.
+    let fit = engine.fit(plan, host);
+    if fit.impossible.is_empty()
+        && let Availability::Unavailable { reason, remedy } = engine.probe(host)
+    {
+        return Err(Unfit::Unavailable { engine: engine.id().to_owned(), reason, remedy });
+    }
+    let fitted = fit.require(plan, host).map_err(Unfit::Refused)?;
+    Ok(Chosen { engine, fitted, reason: reason.to_owned() })
+}

@@ -1,0 +1,118 @@
+//! Gathering what a plan needs to know about this machine, this user and this workspace.
+
+use crate::cache;
+use globset::{GlobBuilder, GlobMatcher};
+use polder_facts::{HostFacts, Origin, Sourced};
+use polder_policy::{PathPattern, Policy};
+use polder_sys::facts as look;
+use polder_sys::probe::{self, Machine};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Why the facts could not be gathered.
+#[derive(Debug, thiserror::Error)]
+pub enum FactsError {
+    /// The workspace cannot be used.
+    #[error("cannot use `{path}` as the workspace")]
+    Workspace {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A pattern is not one.
+    #[error("{origin}: `{pattern}` is not a pattern: {reason}")]
+    Pattern {
+        /// Where it was said.
+        origin: Origin,
+        /// The text.
+        pattern: String,
+        /// Why.
+        reason: String,
+    },
+    /// A pattern cannot be expanded.
+    #[error("{origin}: cannot look for `{pattern}`")]
+    Walk {
+        /// Where it was said.
+        origin: Origin,
+        /// The text.
+        pattern: String,
+        /// Why.
+        source: look::WalkError,
+    },
+}
+
+/// What this machine offers, from the cache or from probes.
+pub fn machine(environment: &BTreeMap<OsString, OsString>, workspace: &Path) -> Machine {
+    cache::machine(environment, workspace, || probe::machine(workspace))
+}
+
+/// Everything that a plan for this policy needs to know.
+pub fn gather(
+    policy: &Policy,
+    workspace: &Path,
+    environment: BTreeMap<OsString, OsString>,
+) -> Result<HostFacts, FactsError> {
+    let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
+    let root = std::fs::canonicalize(workspace).map_err(fault)?;
+    let mut literals = vec![root.join(".git/commondir"), root.join(".git/config.worktree")];
+    let mut patterns = Vec::new();
+    for rule in policy.protect.iter().chain(&policy.deny_read) {
+        if is_glob(&rule.value.0) {
+            patterns.push(rule);
+        } else {
+            literals.push(root.join(&rule.value.0));
+        }
+    }
+    let mut matches = BTreeMap::new();
+    for Sourced { value: PathPattern(text), origin } in patterns {
+        let found = expand(&root, text, origin)?;
+        literals.extend(found.iter().cloned());
+        matches.insert(text.clone(), found);
+    }
+    let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
+    let mut tree = look::tree(&root, &literals, &sources).map_err(fault)?;
+    tree.matches = matches;
+    let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
+    Ok(HostFacts {
+        mechanisms,
+        landlock_abi,
+        cgroup,
+        user: look::user(&environment, &root),
+        system: look::system(),
+        tree,
+        environment,
+    })
+}
+
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// Every path that a pattern matches now: below the workspace, or below its own literal part if it is absolute.
+fn expand(root: &Path, text: &str, origin: &Origin) -> Result<Vec<PathBuf>, FactsError> {
+    let matcher = matcher(text).map_err(|error| FactsError::Pattern {
+        origin: origin.clone(),
+        pattern: text.to_owned(),
+        reason: error.kind().to_string(),
+    })?;
+    let absolute = Path::new(text).is_absolute();
+    let base = if absolute { literal_part(text) } else { root.to_owned() };
+    let below = |path: &Path| if absolute { matcher.is_match(base.join(path)) } else { matcher.is_match(path) };
+    look::matching(&base, &below).map_err(|source| FactsError::Walk {
+        origin: origin.clone(),
+        pattern: text.to_owned(),
+        source,
+    })
+}
+
+fn matcher(text: &str) -> Result<GlobMatcher, globset::Error> {
+    // A star stops at a slash, as in every ignore file.
+    GlobBuilder::new(text).literal_separator(true).build().map(|glob| glob.compile_matcher())
+}
+
+/// The directory in front of the first component with a special character.
+fn literal_part(text: &str) -> PathBuf {
+    Path::new(text).components().take_while(|part| !part.as_os_str().to_str().is_none_or(is_glob)).collect()
+}

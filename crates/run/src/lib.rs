@@ -1,0 +1,16 @@
+//! From a plan to an outcome: gather facts, choose an engine, start, watch, tear down in reverse.
+//!
+//! Nothing here prints and nothing here knows an engine by name. What happens is told as events to a sink.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod choose;
+mod facts;
+mod prepare;
+mod pump;
+mod watch;
+
+pub use choose::{Chosen, Unfit, choose};
+pub use facts::{FactsError, gather, machine};
+pub use prepare::{PrepareError, Prepared, prepare};
+pub use watch::{RunError, Streams, Supervision, run};

@@ -1,0 +1,44 @@
+//! Everything that is decided before a run: facts, plan, engine.
+
+use crate::choose::{Chosen, Unfit, choose};
+use crate::facts::{FactsError, gather};
+use polder_facts::HostFacts;
+use polder_plan::{Faults, Plan, compile};
+use polder_policy::Policy;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// A plan, and the engine's judgement of it, whichever way it went.
+pub struct Prepared {
+    /// What would happen.
+    pub plan: Plan,
+    /// The facts that it stands on.
+    pub host: HostFacts,
+    /// Who would do it, or why nobody may.
+    pub chosen: Result<Chosen, Unfit>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// The facts could not be gathered.
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    /// The policy and the facts do not go together.
+    #[error(transparent)]
+    Plan(#[from] Faults),
+}
+
+/// Decides everything about a run and starts nothing.
+pub fn prepare(
+    policy: &Policy,
+    command: &[OsString],
+    workspace: &Path,
+    environment: BTreeMap<OsString, OsString>,
+) -> Result<Prepared, PrepareError> {
+    let host = gather(policy, workspace, environment)?;
+    let plan = compile(policy, &host, command)?;
+    let chosen = choose(&plan, &host);
+    Ok(Prepared { plan, host, chosen })
+}

@@ -1,0 +1,391 @@
+//! Starting a chosen engine and watching the run to its end.
+//!
+//! One loop on descriptors: reports of the sandbox, output, signals, the terminal, and the clock. It ends when the
+//! command does, when its time is up, when it wrote too much or when the user asks for it; in every case the whole tree
+//! is gone before the outcome is told.
+
+use crate::choose::Chosen;
+use crate::pump::{self, Source};
+use polder_engine::{Ended, LaunchError, LaunchFailure, Report, Running, Services};
+use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
+use polder_sys::wait::{self, Signals};
+use polder_sys::{Terminal, terminal};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long a command may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(5);
+/// Violations that are told one by one; the rest is counted.
+const VIOLATIONS_MAX: u64 = 1000;
+
+/// Where the command's streams go.
+#[derive(Debug)]
+pub enum Streams {
+    /// The command gets these descriptors and polder does not see what goes through them.
+    Direct {
+        /// Standard input.
+        stdin: OwnedFd,
+        /// Standard output.
+        stdout: OwnedFd,
+        /// Standard error.
+        stderr: OwnedFd,
+    },
+    /// Output comes as events.
+    Events {
+        /// Standard input.
+        stdin: OwnedFd,
+    },
+    /// A terminal of the sandbox's own, relayed to these descriptors.
+    Terminal {
+        /// The caller's terminal, read.
+        input: OwnedFd,
+        /// The caller's terminal, written.
+        output: OwnedFd,
+        /// Its size.
+        size: Terminal,
+    },
+}
+
+/// What surrounds a run.
+pub struct Supervision<'a> {
+    /// Signals that end the run or tell of a new terminal size.
+    pub signals: Option<&'a Signals>,
+    /// Who is told what happens.
+    pub sink: &'a mut dyn FnMut(Event),
+}
+
+/// Why a run did not come to an outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The sandbox could not be started; nothing of it is left.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// Polder's own streams failed.
+    #[error("cannot set up the streams of the run")]
+    Streams(#[from] io::Error),
+}
+
+/// Starts a chosen engine and watches the run to its end.
+pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
+    let Supervision { signals, sink } = supervision;
+    let Chosen { engine, fitted, reason } = chosen;
+    let mut teller = Teller::new(sink);
+    teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
+    for accepted in fitted.accepted() {
+        teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
+    }
+    let limits = &fitted.plan().limits;
+    let output_max = limits.output.as_ref().map(|limit| limit.value.0);
+    let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
+    let (services, mut ends) = connect(streams, output_max.is_some())?;
+
+    tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
+    let started = Instant::now();
+    let mut running = match engine.launch(fitted, services) {
+        Ok(running) => running,
+        Err(error) => return not_launched(error, &mut teller),
+    };
+    if let Some(relay) = &mut ends.relay {
+        relay.master = running.take_terminal();
+    }
+    teller.tell(EventKind::Ready);
+    let mut watch = Watch {
+        ends,
+        signals,
+        deadline: timeout.map(|timeout| started + timeout),
+        output_left: output_max,
+        cause: None,
+        grace: None,
+        violations: 0,
+    };
+    let ended = watch.until_ended(running.as_mut(), &mut teller)?;
+    let finished = running.finish();
+    // Everybody who could write is gone, so the pipes end.
+    watch.drain(&mut teller);
+    let outcome = watch.outcome(ended, finished.limit, started.elapsed());
+    if let Some(limit) = outcome.limit {
+        teller.tell(EventKind::Limit(limit));
+    }
+    teller.tell(EventKind::Exit(outcome.clone()));
+    teller.tell(EventKind::Stopped);
+    Ok(outcome)
+}
+
+/// A command that is missing or cannot be executed is an outcome; everything else is an error.
+fn not_launched(error: LaunchError, teller: &mut Teller<'_>) -> Result<Outcome, RunError> {
+    let ending = match &error.failure {
+        LaunchFailure::NotFound => Ending::NotFound,
+        LaunchFailure::NotExecutable(error) => Ending::NotExecutable(error.raw_os_error().unwrap_or(0)),
+        LaunchFailure::Setup(_) => return Err(error.into()),
+    };
+    let outcome = Outcome { ending, limit: None, usage: Usage::default(), violations: 0 };
+    teller.tell(EventKind::Exit(outcome.clone()));
+    teller.tell(EventKind::Stopped);
+    Ok(outcome)
+}
+
+/// Gives events their order.
+struct Teller<'a> {
+    sink: &'a mut dyn FnMut(Event),
+    run: RunId,
+    seq: u64,
+}
+
+impl<'a> Teller<'a> {
+    fn new(sink: &'a mut dyn FnMut(Event)) -> Self {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let run = RunId(format!("{millis:x}-{:x}-{count:x}", std::process::id()));
+        Self { sink, run, seq: 0 }
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        self.seq += 1;
+        (self.sink)(Event { run: self.run.clone(), seq: self.seq, time: SystemTime::now(), kind });
+    }
+}
+
+/// Polder's ends of the streams.
+struct Ends {
+    stdout: Option<Source>,
+    stderr: Option<Source>,
+    relay: Option<Relay>,
+}
+
+/// The caller's terminal, and the sandbox's.
+struct Relay {
+    input: Source,
+    output: OwnedFd,
+    master: Option<OwnedFd>,
+    from_master: Option<Source>,
+}
+
+/// Makes the command's streams. Counting output means that it has to come through us.
+fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
+    let null = || std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
+    let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
+        let (out_read, out_write) = wait::pipe()?;
+        let (err_read, err_write) = wait::pipe()?;
+        let services = Services { stdio: placed([stdin, out_write, err_write])?, terminal: None };
+        let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
+        Ok((services, ends))
+    };
+    match streams {
+        Streams::Events { stdin } => pipes(stdin),
+        Streams::Direct { stdin, .. } if counted => pipes(stdin),
+        Streams::Direct { stdin, stdout, stderr } => {
+            let services = Services { stdio: placed([stdin, stdout, stderr])?, terminal: None };
+            Ok((services, Ends { stdout: None, stderr: None, relay: None }))
+        }
+        Streams::Terminal { input, output, size } => {
+            let services = Services { stdio: placed([null()?, null()?, null()?])?, terminal: Some(size) };
+            let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
+            Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))
+        }
+    }
+}
+
+/// Above the standard numbers, so that placing one does not overwrite another.
+fn placed(streams: [OwnedFd; 3]) -> io::Result<[OwnedFd; 3]> {
+    let [stdin, stdout, stderr] = streams;
+    Ok([wait::duplicate(stdin.as_fd())?, wait::duplicate(stdout.as_fd())?, wait::duplicate(stderr.as_fd())?])
+}
+
+/// Why polder ended the run.
+#[derive(Clone, Copy)]
+enum Cause {
+    TimedOut,
+    TooMuchOutput,
+    Interrupted(i32),
+}
+
+struct Watch<'a> {
+    ends: Ends,
+    signals: Option<&'a Signals>,
+    deadline: Option<Instant>,
+    output_left: Option<u64>,
+    cause: Option<Cause>,
+    grace: Option<Instant>,
+    violations: u64,
+}
+
+impl Watch<'_> {
+    /// Watches until the command has ended; absent when the sandbox vanished or was killed.
+    fn until_ended(&mut self, running: &mut dyn Running, teller: &mut Teller<'_>) -> io::Result<Option<Ended>> {
+        if let Some(relay) = &mut self.ends.relay
+            && let Some(master) = &relay.master
+        {
+            relay.from_master = Some(Source::new(master.try_clone()?));
+        }
+        loop {
+            let relay = self.ends.relay.as_ref();
+            let ready = wait::readable(
+                &[
+                    Some(running.reports()),
+                    self.signals.map(Signals::fd),
+                    self.ends.stdout.as_ref().and_then(Source::fd),
+                    self.ends.stderr.as_ref().and_then(Source::fd),
+                    relay.and_then(|relay| relay.input.fd()),
+                    relay.and_then(|relay| relay.from_master.as_ref()?.fd()),
+                ],
+                self.next_wait(),
+            )?;
+            if ready[2] {
+                self.pass(Output::Stdout, &|| running.kill(), teller);
+            }
+            if ready[3] {
+                self.pass(Output::Stderr, &|| running.kill(), teller);
+            }
+            if ready[4] {
+                self.type_in();
+            }
+            if ready[5] {
+                self.show();
+            }
+            if ready[1] {
+                self.take_signals(running)?;
+            }
+            if ready[0] {
+                match running.report() {
+                    Report::Violation(violation) => self.note(violation, teller),
+                    Report::Ended(ended) => return Ok(Some(ended)),
+                    Report::Lost => return Ok(None),
+                }
+            }
+            self.check_clock(running);
+        }
+    }
+
+    fn next_wait(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let next = [self.deadline, self.grace].into_iter().flatten().min()?;
+        Some(next.saturating_duration_since(now))
+    }
+
+    fn check_clock(&mut self, running: &dyn Running) {
+        let now = Instant::now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.deadline = None;
+            self.cause.get_or_insert(Cause::TimedOut);
+            running.kill();
+        }
+        if self.grace.is_some_and(|grace| now >= grace) {
+            self.grace = None;
+            running.kill();
+        }
+    }
+
+    fn take_signals(&mut self, running: &dyn Running) -> io::Result<()> {
+        while let Some(signal) = self.signals.and_then(Signals::next) {
+            if signal == wait::WINDOW_CHANGED {
+                if let Some(relay) = &self.ends.relay
+                    && let (Some(master), Ok(size)) = (&relay.master, terminal::size(relay.output.as_fd()))
+                {
+                    terminal::resize(master.as_fd(), size)?;
+                }
+            } else if self.grace.is_some() {
+                // Asked twice: no more waiting.
+                running.kill();
+            } else {
+                self.cause.get_or_insert(Cause::Interrupted(signal));
+                self.grace = Some(Instant::now() + GRACE);
+                running.signal(signal);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what the command wrote, as far as it may.
+    fn pass(&mut self, stream: Output, kill: &dyn Fn(), teller: &mut Teller<'_>) {
+        let source = match stream {
+            Output::Stdout => &mut self.ends.stdout,
+            Output::Stderr => &mut self.ends.stderr,
+        };
+        let Some(source) = source else { return };
+        let chunk = source.chunk();
+        let allowed = match &mut self.output_left {
+            None => chunk.len(),
+            Some(left) => {
+                let allowed = chunk.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= allowed as u64;
+                allowed
+            }
+        };
+        let cut = allowed < chunk.len();
+        if allowed > 0 {
+            teller.tell(EventKind::Output(stream, chunk[..allowed].to_vec()));
+        }
+        if cut {
+            self.cause.get_or_insert(Cause::TooMuchOutput);
+            kill();
+        }
+    }
+
+    /// From the caller's terminal to the sandbox's.
+    fn type_in(&mut self) {
+        let Some(relay) = &mut self.ends.relay else { return };
+        let Some(master) = &relay.master else { return };
+        let chunk = relay.input.chunk();
+        // The other side may be gone already; its report is on the way.
+        let _ = pump::write_all(master.as_fd(), chunk);
+    }
+
+    /// From the sandbox's terminal to the caller's.
+    fn show(&mut self) {
+        let Some(relay) = &mut self.ends.relay else { return };
+        let Some(source) = &mut relay.from_master else { return };
+        let _ = pump::write_all(relay.output.as_fd(), source.chunk());
+    }
+
+    fn note(&mut self, violation: Violation, teller: &mut Teller<'_>) {
+        self.violations += violation.count;
+        if self.violations <= VIOLATIONS_MAX {
+            teller.tell(EventKind::Violation(violation));
+        }
+    }
+
+    /// What is left in the pipes after everybody is gone.
+    fn drain(&mut self, teller: &mut Teller<'_>) {
+        for stream in [Output::Stdout, Output::Stderr] {
+            loop {
+                let source = match stream {
+                    Output::Stdout => &self.ends.stdout,
+                    Output::Stderr => &self.ends.stderr,
+                };
+                if source.as_ref().and_then(Source::fd).is_none() {
+                    break;
+                }
+                self.pass(stream, &|| (), teller);
+            }
+        }
+        while self.ends.relay.as_ref().and_then(|relay| relay.from_master.as_ref()?.fd()).is_some() {
+            self.show();
+        }
+    }
+
+    fn outcome(&self, ended: Option<Ended>, limit: Option<LimitKind>, wall: Duration) -> Outcome {
+        let ending = match (self.cause, &ended) {
+            (Some(Cause::TimedOut), _) => Ending::TimedOut,
+            (Some(Cause::TooMuchOutput), _) => Ending::LimitReached,
+            // A command that ended by itself after being asked to keeps its own code.
+            (_, Some(Ended { code: Some(code), .. })) => Ending::Exited(*code),
+            (_, Some(Ended { signal: Some(signal), .. })) => Ending::Signalled(*signal),
+            (Some(Cause::Interrupted(signal)), _) => Ending::Interrupted(signal),
+            (None, _) if limit == Some(LimitKind::Memory) => Ending::LimitReached,
+            (None, _) => Ending::Lost,
+        };
+        let limit = match self.cause {
+            Some(Cause::TooMuchOutput) => Some(LimitKind::Output),
+            _ => limit,
+        };
+        let usage = Usage {
+            wall,
+            cpu: ended.map_or(Duration::ZERO, |ended| ended.cpu),
+            peak_rss_bytes: ended.map_or(0, |ended| ended.peak_rss_bytes),
+        };
+        Outcome { ending, limit, usage, violations: self.violations }
+    }
+}

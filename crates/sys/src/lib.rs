@@ -1,0 +1,11 @@
+//! Every `unsafe` block and every system call of polder.
+//!
+//! Other crates forbid `unsafe`; what they need from the kernel is a function here, one call each, that takes and
+//! gives owned or borrowed descriptors. Nothing here decides: what to do arrives as data, mostly as a
+//! [`Recipe`], and is done in the order in which it stands.
+#![expect(unsafe_code, reason = "this crate is the one place for it")]
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub use linux::*;

@@ -1,0 +1,431 @@
+//! The child's half of a launch: from the clone to the point where the shim takes over.
+//!
+//! Runs in a cloned process whose other threads are gone: no allocation, no locks, no formatting. What can fail is
+//! reported as numbers; the caller turns them into words.
+
+use super::call::{Errno, check, check_fd, check_int};
+use super::creds;
+use super::recipe::{Access, Identity, Missing, NetNamespace, Recipe, Source, Step};
+use super::wire::{self, DESCRIPTORS_MAX, Tag};
+use super::{landlock, mount, net};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Where in the launch something failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Stage {
+    Lifeline = 1,
+    Cgroup,
+    Maps,
+    Identity,
+    UserNamespaces,
+    Private,
+    Root,
+    Step,
+    Seal,
+    Pivot,
+    Loopback,
+    Hostname,
+    Limits,
+    Privileges,
+    Landlock,
+    Terminal,
+    Seccomp,
+    Workdir,
+    Start,
+}
+
+impl Stage {
+    const ALL: [Self; 19] = [
+        Self::Lifeline,
+        Self::Cgroup,
+        Self::Maps,
+        Self::Identity,
+        Self::UserNamespaces,
+        Self::Private,
+        Self::Root,
+        Self::Step,
+        Self::Seal,
+        Self::Pivot,
+        Self::Loopback,
+        Self::Hostname,
+        Self::Limits,
+        Self::Privileges,
+        Self::Landlock,
+        Self::Terminal,
+        Self::Seccomp,
+        Self::Workdir,
+        Self::Start,
+    ];
+
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| *stage as i32 == number)
+    }
+
+    /// What was being done and the call that does it.
+    pub(crate) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Lifeline => ("wait for the go-ahead", "recvmsg"),
+            Self::Cgroup => ("join the cgroup", "write cgroup.procs"),
+            Self::Maps => ("write the user and group maps", "write uid_map"),
+            Self::Identity => ("take the identity inside", "setresuid"),
+            Self::UserNamespaces => ("forbid further user namespaces", "write max_user_namespaces"),
+            Self::Private => ("cut mount propagation", "mount"),
+            Self::Root => ("make the new root", "fsmount tmpfs"),
+            Self::Step => ("build the new root", "move_mount"),
+            Self::Seal => ("make the new root read-only", "mount_setattr"),
+            Self::Pivot => ("enter the new root", "pivot_root"),
+            Self::Loopback => ("bring the loopback up", "ioctl SIOCSIFFLAGS"),
+            Self::Hostname => ("set the host name", "sethostname"),
+            Self::Limits => ("set the resource limits", "prlimit64"),
+            Self::Privileges => ("give up all privileges", "capset"),
+            Self::Landlock => ("restrict by Landlock", "landlock_restrict_self"),
+            Self::Terminal => ("make the terminal", "open /dev/ptmx"),
+            Self::Seccomp => ("install the system call filter", "seccomp"),
+            Self::Workdir => ("enter the working directory", "chdir"),
+            Self::Start => ("start the command", "clone"),
+        }
+    }
+}
+
+/// What failed, as numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    pub(crate) stage: Stage,
+    pub(crate) index: usize,
+    pub(crate) errno: Errno,
+}
+
+/// Names the stage of a call that may fail.
+fn at<T>(stage: Stage, result: Result<T, Errno>) -> Result<T, Failure> {
+    result.map_err(|errno| Failure { stage, index: 0, errno })
+}
+
+/// Everything up to the point where nothing is left to give up but the filter.
+///
+/// Gives the file mode mask that the caller had, for the command.
+pub(crate) fn set_up(recipe: &Recipe, control: BorrowedFd<'_>) -> Result<libc::mode_t, Failure> {
+    let Recipe {
+        identity,
+        net: network,
+        scratch_bytes,
+        steps,
+        hostname,
+        rlimits,
+        landlock,
+        filter: _,
+        reserved: _,
+        swept: _,
+        cgroups,
+        command: _,
+    } = recipe;
+
+    // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
+    at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
+    // Join before the identity changes: afterwards we are nobody and the write is refused.
+    for cgroup in cgroups {
+        at(Stage::Cgroup, creds::write_once(cgroup.as_raw_fd(), b"0"))?;
+    }
+    // Only now, so that the namespace's root is the run's own cgroup.
+    // SAFETY: a plain number.
+    at(Stage::Cgroup, check_int(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }))?;
+
+    let mut trees = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
+    take_identity(*identity, control, &mut trees)?;
+    at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
+    at(Stage::UserNamespaces, creds::forbid_user_namespaces())?;
+    at(Stage::Lifeline, creds::not_dumpable())?;
+
+    at(Stage::Private, mount::make_private())?;
+    // SAFETY: a plain number. From here on modes are given exactly.
+    let mask = unsafe { libc::umask(0) };
+    let root = at(Stage::Root, enter_empty_root(*scratch_bytes))?;
+    let mut next_tree = 0;
+    for (index, step) in steps.iter().enumerate() {
+        take_step(step, *identity, &mut trees, &mut next_tree).map_err(|errno| Failure {
+            stage: Stage::Step,
+            index,
+            errno,
+        })?;
+    }
+    at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
+    drop(root);
+    at(Stage::Pivot, mount::become_root())?;
+
+    if *network == NetNamespace::Own {
+        at(Stage::Loopback, net::loopback_up())?;
+    }
+    // SAFETY: the name is valid for its length.
+    at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.as_bytes().len() as _) }))?;
+    for limit in rlimits {
+        at(Stage::Limits, lower_limit(limit.resource, limit.value))?;
+    }
+    at(Stage::Privileges, creds::drop_all())?;
+    // Clearing capabilities counts as a change of credentials, which makes a process dumpable again.
+    at(Stage::Privileges, creds::not_dumpable())?;
+    if let Some(spec) = landlock {
+        at(Stage::Landlock, landlock::restrict(spec))?;
+    }
+    Ok(mask)
+}
+
+/// Becomes who the recipe says, and takes the trees that only the parent could map.
+fn take_identity(identity: Identity, control: BorrowedFd<'_>, trees: &mut [Option<OwnedFd>]) -> Result<(), Failure> {
+    match identity {
+        Identity::Same { uid, gid } => {
+            // A user may map itself, and only itself; group changes must be given up first, see user_namespaces(7).
+            let mut line = Line::new();
+            at(Stage::Maps, creds::write_file(c"/proc/self/setgroups", b"deny"))?;
+            at(Stage::Maps, creds::write_file(c"/proc/self/uid_map", line.map(uid, uid, 1)))?;
+            at(Stage::Maps, creds::write_file(c"/proc/self/gid_map", line.map(gid, gid, 1)))
+        }
+        Identity::Range { uid, gid, .. } => {
+            wait_for_go(control, trees)?;
+            at(Stage::Identity, creds::become_user(uid, gid))
+        }
+        Identity::HostRoot => {
+            wait_for_go(control, trees)?;
+            at(Stage::Identity, creds::become_user(0, 0))
+        }
+    }
+}
+
+fn wait_for_go(control: BorrowedFd<'_>, trees: &mut [Option<OwnedFd>]) -> Result<(), Failure> {
+    match at(Stage::Lifeline, wire::receive(control, trees))? {
+        Some(record) if record.tag == Tag::Go as u32 => Ok(()),
+        _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
+    }
+}
+
+/// A tmpfs over the old root, and our working directory in it.
+fn enter_empty_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
+    let (mut size, mut inodes) = (Line::new(), Line::new());
+    // One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
+    let inode_count = (scratch_bytes / 4096).max(4096);
+    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes.text(inode_count)), (c"mode", c"0755")];
+    let root = mount::new_filesystem(c"tmpfs", &options, mount::NOSUID | mount::NODEV)?;
+    mount::attach_at(root.as_fd(), c"/")?;
+    // SAFETY: the descriptor is ours.
+    check_int(unsafe { libc::fchdir(root.as_raw_fd()) })?;
+    Ok(root)
+}
+
+fn take_step(
+    step: &Step,
+    identity: Identity,
+    trees: &mut [Option<OwnedFd>],
+    next_tree: &mut usize,
+) -> Result<(), Errno> {
+    const SAFE: u64 = mount::NOSUID | mount::NODEV;
+    match step {
+        Step::Directory { at, mode } => make_directory(at, *mode),
+        Step::File { at, content, mode } => {
+            let file = create(at, *mode)?;
+            write_all(file.as_fd(), content)
+        }
+        Step::Copy { from, at } => copy(from, at),
+        Step::Symlink { target, at } => {
+            // SAFETY: both paths outlive the call.
+            check_int(unsafe { libc::symlink(target.as_ptr(), at.as_ptr()) }).map(drop)
+        }
+        Step::Bind { source, at, access } => {
+            let tree = match source {
+                Source::Resolved(_) if matches!(identity, Identity::Range { .. }) => {
+                    let tree = trees.get_mut(*next_tree).and_then(Option::take).ok_or(Errno(libc::EBADF))?;
+                    *next_tree += 1;
+                    tree
+                }
+                Source::Resolved(path) => mount::clone_tree(mount::locate(path)?.as_fd())?,
+                Source::System(path) => mount::clone_tree_at(path)?,
+            };
+            let read_only = if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            mount::restrict_tree(tree.as_fd(), SAFE | read_only)?;
+            mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())
+        }
+        Step::ShowIfThere { from, at } => {
+            let tree = match mount::clone_tree_at(from) {
+                Ok(tree) => tree,
+                Err(Errno(libc::ENOENT)) => return Ok(()),
+                Err(other) => return Err(other),
+            };
+            make_directory(at, 0o755)?;
+            mount::restrict_tree(tree.as_fd(), SAFE | mount::RDONLY)?;
+            mount::attach_at(tree.as_fd(), at)
+        }
+        Step::Device { from, at } => {
+            drop(create(at, 0o666)?);
+            let tree = mount::clone_tree_at(from)?;
+            mount::restrict_tree(tree.as_fd(), mount::NOSUID | mount::NOEXEC)?;
+            mount::attach_at(tree.as_fd(), at)
+        }
+        Step::Scratch { at, exec } => {
+            let tree = mount::clone_tree_at(at)?;
+            mount::restrict_tree(tree.as_fd(), SAFE | if *exec { 0 } else { mount::NOEXEC })?;
+            mount::attach_at(tree.as_fd(), at)
+        }
+        Step::Proc { at } => {
+            // The shim is not dumpable, so with this option the command does not see it.
+            let options = [(c"hidepid", c"ptraceable")];
+            let proc = mount::new_filesystem(c"proc", &options, SAFE | mount::NOEXEC)?;
+            mount::attach_at(proc.as_fd(), at)
+        }
+        Step::Terminals { at } => {
+            let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620")];
+            let terminals = mount::new_filesystem(c"devpts", &options, mount::NOSUID | mount::NOEXEC)?;
+            mount::attach_at(terminals.as_fd(), at)
+        }
+        Step::Protect { at } => self_bind(at, SAFE | mount::RDONLY),
+        Step::Pin { at } => self_bind(at, SAFE),
+        Step::Hide { at, missing } => match (mount::locate_below_cwd(at), missing) {
+            (Ok(place), _) => hide(place.as_fd()),
+            (Err(Errno(libc::ENOENT)), Missing::Skip) => Ok(()),
+            (Err(other), _) => Err(other),
+        },
+    }
+}
+
+/// Mounts a path on itself: with flags of its own, and no longer to be renamed, unlinked or linked from.
+fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
+    let place = mount::locate_below_cwd(at)?;
+    let tree = mount::clone_tree(place.as_fd())?;
+    mount::restrict_tree(tree.as_fd(), flags)?;
+    mount::attach_on(tree.as_fd(), place.as_fd())
+}
+
+fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: all-zero is a valid `stat`.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is valid for writing.
+    check_int(unsafe { libc::fstat(place.as_raw_fd(), &raw mut stat) })?;
+    let is_directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;
+    let cover = if is_directory { Step::HIDDEN_DIRECTORY } else { Step::HIDDEN_FILE };
+    let tree = mount::clone_tree_at(cover)?;
+    mount::restrict_tree(tree.as_fd(), mount::NOSUID | mount::NODEV | mount::NOEXEC | mount::RDONLY)?;
+    mount::attach_on(tree.as_fd(), place)
+}
+
+fn make_directory(at: &CStr, mode: u32) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call.
+    match check_int(unsafe { libc::mkdir(at.as_ptr(), mode) }) {
+        // Two binds may share a parent.
+        Ok(_) | Err(Errno(libc::EEXIST)) => Ok(()),
+        Err(other) => Err(other),
+    }
+}
+
+fn create(at: &CStr, mode: u32) -> Result<OwnedFd, Errno> {
+    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: the path outlives the call.
+    check_fd(i64::from(unsafe { libc::open(at.as_ptr(), flags, mode) }))
+}
+
+/// Copies a small host file; what is missing or unreadable for us stays missing inside.
+fn copy(from: &CStr, at: &CStr) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call.
+    let source = match check_fd(i64::from(unsafe { libc::open(from.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) })) {
+        Ok(source) => source,
+        Err(Errno(libc::ENOENT | libc::EACCES)) => return Ok(()),
+        Err(other) => return Err(other),
+    };
+    let target = create(at, 0o644)?;
+    let mut buffer = [0u8; 8192];
+    loop {
+        // SAFETY: the buffer is valid for its length.
+        let got = check(unsafe { libc::read(source.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) } as i64)?;
+        if got == 0 {
+            return Ok(());
+        }
+        write_all(target.as_fd(), &buffer[..got as usize])?;
+    }
+}
+
+fn write_all(file: BorrowedFd<'_>, mut content: &[u8]) -> Result<(), Errno> {
+    while !content.is_empty() {
+        // SAFETY: the buffer is valid for its length.
+        let wrote = check(unsafe { libc::write(file.as_raw_fd(), content.as_ptr().cast(), content.len()) } as i64)?;
+        content = &content[wrote as usize..];
+    }
+    Ok(())
+}
+
+/// Sets both limits, but never above the hard limit that we came with.
+fn lower_limit(resource: u32, value: u64) -> Result<(), Errno> {
+    let mut old = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    let none = std::ptr::null::<libc::rlimit64>();
+    // SAFETY: `old` is valid for writing; pid 0 is this process.
+    check(unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, none, &raw mut old) })?;
+    let value = value.min(old.rlim_max);
+    let new = libc::rlimit64 { rlim_cur: value, rlim_max: value };
+    let none = std::ptr::null_mut::<libc::rlimit64>();
+    // SAFETY: `new` outlives the call.
+    check(unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, &raw const new, none) }).map(drop)
+}
+
+/// A short line of numbers, written without allocating.
+pub(crate) struct Line {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Line {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; 64], len: 0 }
+    }
+
+    /// `inside outside count`, as the kernel's map files want it.
+    pub(crate) fn map(&mut self, inside: u32, outside: u32, count: u32) -> &[u8] {
+        self.len = 0;
+        for number in [inside, outside, count] {
+            self.number(u64::from(number));
+            self.push(b' ');
+        }
+        self.len -= 1;
+        &self.bytes[..self.len]
+    }
+
+    /// A number as a C string.
+    fn text(&mut self, number: u64) -> &CStr {
+        self.len = 0;
+        self.number(number);
+        self.push(0);
+        CStr::from_bytes_until_nul(&self.bytes).expect("invariant: `push` just wrote the NUL")
+    }
+
+    fn number(&mut self, number: u64) {
+        let mut digits = [0u8; 20];
+        let mut rest = number;
+        let mut count = 0;
+        loop {
+            digits[count] = b'0' + (rest % 10) as u8;
+            count += 1;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        for digit in digits[..count].iter().rev() {
+            self.push(*digit);
+        }
+    }
+
+    fn push(&mut self, byte: u8) {
+        // Three numbers of 32 bits or one of 64 and two separators always fit.
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+
+    #[test]
+    fn lines_of_numbers_read_as_the_kernel_wants_them() {
+        let mut line = Line::new();
+        assert_eq!(line.map(0, 1_879_048_192, 65_536), b"0 1879048192 65536");
+        assert_eq!(line.map(u32::MAX, 0, 1), b"4294967295 0 1");
+        assert_eq!(line.text(u64::MAX).to_bytes(), b"18446744073709551615");
+        assert_eq!(line.text(0).to_bytes(), b"0");
+    }
+}

@@ -1,0 +1,101 @@
+//! Giving up privileges for good. Used between clone and exec: nothing here allocates.
+
+use super::call::{Errno, check, check_int};
+use std::ffi::CStr;
+
+const SECUREBITS_ALL_LOCKED: libc::c_ulong =
+    // NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its lock, and the lock of KEEP_CAPS, which stays off.
+    (1 << 0) | (1 << 1) | (1 << 2) | (1 << 3) | (1 << 5) | (1 << 6) | (1 << 7);
+
+#[repr(C)]
+struct CapHeader {
+    version: u32,
+    pid: i32,
+}
+
+#[repr(C)]
+struct CapData {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+fn prctl(option: i32, a: libc::c_ulong, b: libc::c_ulong) -> Result<i32, Errno> {
+    // SAFETY: the options used here take plain numbers.
+    check_int(unsafe { libc::prctl(option, a, b, 0 as libc::c_ulong, 0 as libc::c_ulong) })
+}
+
+/// Takes this uid and gid, without any supplementary group.
+pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
+    // SAFETY: an empty list needs no pointer.
+    check(unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) })?;
+    // SAFETY: plain numbers. The raw calls, because the library's would reach into other threads.
+    check(unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
+}
+
+/// No capability is left in any set, none can come back, and no program gains anything by being executed.
+pub(crate) fn drop_all() -> Result<(), Errno> {
+    // The bounding set and the securebits need CAP_SETPCAP, so they come before the sets are cleared.
+    for capability in 0..64 {
+        match prctl(libc::PR_CAPBSET_DROP, capability, 0) {
+            Ok(_) => {}
+            // The first number that the kernel does not know ends the list.
+            Err(Errno(libc::EINVAL)) => break,
+            Err(other) => return Err(other),
+        }
+    }
+    prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0)?;
+    prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
+    clear_capabilities()?;
+    gain_nothing_by_exec()
+}
+
+/// What a filter and a Landlock domain need from a process that is not privileged.
+pub(crate) fn gain_nothing_by_exec() -> Result<(), Errno> {
+    prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).map(drop)
+}
+
+fn clear_capabilities() -> Result<(), Errno> {
+    // _LINUX_CAPABILITY_VERSION_3: two words of 32.
+    let header = CapHeader { version: 0x2008_0522, pid: 0 };
+    let data = [
+        CapData { effective: 0, permitted: 0, inheritable: 0 },
+        CapData { effective: 0, permitted: 0, inheritable: 0 },
+    ];
+    // SAFETY: header and data have the layout of version 3 and outlive the call.
+    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) }).map(drop)
+}
+
+/// Closes the way back in: no further user namespace can be made below this one, whatever the filter lets through.
+///
+/// The table belongs to the namespace of the caller, so this changes nothing on the host; see user_namespaces(7).
+pub(crate) fn forbid_user_namespaces() -> Result<(), Errno> {
+    write_file(c"/proc/sys/user/max_user_namespaces", b"0")
+}
+
+/// Nobody with our uid may look into this process.
+pub(crate) fn not_dumpable() -> Result<(), Errno> {
+    prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
+}
+
+/// Dies with the thread that made it. Only for the time of the set-up: afterwards the lifeline does this, because
+/// the thread of a library user may end before the run does.
+pub(crate) fn die_with_parent(signal: i32) -> Result<(), Errno> {
+    prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0).map(drop)
+}
+
+/// Writes a short kernel file in one call, as such files want it.
+pub(crate) fn write_file(path: &CStr, content: &[u8]) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call.
+    let fd = super::call::check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) }))?;
+    write_once(std::os::fd::AsRawFd::as_raw_fd(&fd), content)
+}
+
+/// One write of the whole content, or an error.
+pub(crate) fn write_once(fd: i32, content: &[u8]) -> Result<(), Errno> {
+    // SAFETY: the buffer is valid for its length.
+    let written = check(unsafe { libc::write(fd, content.as_ptr().cast(), content.len()) } as i64)?;
+    if written as usize == content.len() { Ok(()) } else { Err(Errno(libc::EIO)) }
+}

@@ -1,0 +1,225 @@
+//! Looking at the user, the system directories and the workspace. Reads; changes nothing.
+
+use polder_facts::{Entry, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Directories of programs, in the order in which they are shown.
+const SYSTEM: [&str; 10] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/run/current-system"];
+/// How many ids a root caller's range has.
+pub const RANGE_IDS: u32 = 65_536;
+/// Where the range begins: just above what systemd hands to containers, so that it meets nobody else's.
+pub const RANGE_BASE: u32 = 1_879_048_192;
+/// The most submodules that are looked at.
+const SUBMODULES_MAX: usize = 256;
+/// The most paths that a pattern may expand to.
+pub const MATCHES_MAX: usize = 4096;
+/// The most entries that are looked at for a pattern.
+pub const WALK_MAX: usize = 500_000;
+
+/// Who calls, by effective ids, and who the command is inside.
+pub fn user(environment: &BTreeMap<OsString, OsString>, workspace: &Path) -> UserFacts {
+    let (uid, gid) = super::wait::effective_ids();
+    // Without capabilities, a root caller could not change what others own. So the command works as the owner of the
+    // tree that it works on; every id below the size of the range has its place in it.
+    let (inside_uid, inside_gid) = match fs::metadata(workspace) {
+        Ok(metadata) if uid == 0 && metadata.uid() < RANGE_IDS && metadata.gid() < RANGE_IDS => {
+            (metadata.uid(), metadata.gid())
+        }
+        _ => (uid, gid),
+    };
+    let from_file = passwd_entry(inside_uid);
+    let from_env = environment.get(&OsString::from("HOME")).map(PathBuf::from).filter(|home| home.is_absolute());
+    let home = from_env.or_else(|| from_file.as_ref().map(|entry| entry.1.clone())).unwrap_or_else(|| "/".into());
+    let name = from_file.map_or_else(|| "user".to_owned(), |entry| entry.0);
+    UserFacts { uid, gid, name, home, inside_uid, inside_gid }
+}
+
+/// The name and home of a uid in the password file.
+pub fn passwd_entry(uid: u32) -> Option<(String, PathBuf)> {
+    let text = fs::read_to_string("/etc/passwd").ok()?;
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let matches = fields.get(2)?.parse::<u32>().ok()? == uid;
+        // The name goes into files inside, where only a plain one means the same.
+        let plain = fields[0].bytes().all(|b| b.is_ascii_alphanumeric() || b"._-$".contains(&b));
+        (matches && plain).then(|| (fields[0].to_owned(), PathBuf::from(fields.get(5).copied().unwrap_or("/"))))
+    })
+}
+
+/// The system directories that exist.
+pub fn system() -> Vec<SystemPath> {
+    let found = SYSTEM.iter().map(|path| SystemPath { path: path.into(), entry: entry(Path::new(path)) });
+    found.filter(|system| matches!(system.entry, Entry::Directory | Entry::Symlink(_))).collect()
+}
+
+/// What stands at a path, its last component not followed.
+pub fn entry(path: &Path) -> Entry {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Entry::Missing };
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        Entry::Directory
+    } else if kind.is_file() {
+        Entry::File { links: metadata.nlink() }
+    } else if kind.is_symlink() {
+        fs::read_link(path).map_or(Entry::Other, Entry::Symlink)
+    } else {
+        Entry::Other
+    }
+}
+
+/// Looks at a workspace, at the paths named for it, and at all their parents within it.
+pub fn tree(root: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
+    let root = fs::canonicalize(root)?;
+    if !fs::metadata(&root)?.is_dir() {
+        return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
+    }
+    let mut entries = BTreeMap::new();
+    for literal in literals {
+        look(&root, literal, &mut entries);
+    }
+    let worktree = linked_worktree(&root);
+    if let Some(worktree) = &worktree {
+        for name in ["hooks", "config", "config.worktree", "commondir", "gitdir"] {
+            for base in [&worktree.common_dir, &worktree.git_dir] {
+                entries.insert(base.join(name), entry(&base.join(name)));
+            }
+        }
+    }
+    let submodules = submodules(&root);
+    for path in &submodules {
+        look(&root, path, &mut entries);
+    }
+    let sources = sources
+        .iter()
+        .filter_map(|source| {
+            let path = fs::canonicalize(source).ok()?;
+            let entry = entry(&path);
+            Some((source.clone(), Resolved { path, entry }))
+        })
+        .collect();
+    Ok(TreeFacts { root, worktree, entries, matches: BTreeMap::new(), submodules, sources })
+}
+
+/// The parts of submodules that git on the host obeys: their hooks and config, and the files that point to them.
+fn submodules(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root.join(".git/modules")];
+    while let Some(dir) = open.pop() {
+        if found.len() >= 3 * SUBMODULES_MAX {
+            break;
+        }
+        let config = dir.join("config");
+        if entry(&config) != Entry::Missing && entry(&dir.join("HEAD")) != Entry::Missing {
+            found.push(dir.join("hooks"));
+            if let Some(pointer) = submodule_pointer(root, &dir, &config) {
+                found.push(pointer);
+            }
+            found.push(config);
+            // Submodules of submodules.
+            open.push(dir.join("modules"));
+            continue;
+        }
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        open.extend(entries.flatten().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
+    }
+    found.retain(|path| entry(path) != Entry::Missing);
+    found.sort();
+    found
+}
+
+/// The `.git` file of a submodule's tree, as its config names it.
+fn submodule_pointer(root: &Path, dir: &Path, config: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(config).ok()?;
+    let worktree = text.lines().find_map(|line| line.trim().strip_prefix("worktree = "))?;
+    let tree = fs::canonicalize(dir.join(worktree)).ok()?;
+    tree.starts_with(root).then(|| tree.join(".git"))
+}
+
+/// Records a path and every parent of it that is not a parent of the workspace.
+fn look(root: &Path, path: &Path, entries: &mut BTreeMap<PathBuf, Entry>) {
+    let mut current = if path.starts_with(root) { root.to_owned() } else { PathBuf::from("/") };
+    let rest = path.strip_prefix(&current).unwrap_or(path).to_owned();
+    for component in rest.components() {
+        let Component::Normal(name) = component else { continue };
+        current.push(name);
+        let found = entry(&current);
+        let goes_on = found == Entry::Directory;
+        entries.insert(current.clone(), found);
+        if !goes_on {
+            break;
+        }
+    }
+}
+
+/// A linked git worktree, if the repository behind it says so too.
+///
+/// The `.git` file is text from a repository: without the check of the back link, a hostile one could name any
+/// directory of the host and have it shown inside.
+fn linked_worktree(root: &Path) -> Option<WorktreeFacts> {
+    let pointer = root.join(".git");
+    if !fs::symlink_metadata(&pointer).ok()?.is_file() {
+        return None;
+    }
+    let git_dir = PathBuf::from(read_line(&pointer)?.strip_prefix("gitdir:")?.trim());
+    let git_dir = fs::canonicalize(root.join(git_dir)).ok()?;
+    let back = PathBuf::from(read_line(&git_dir.join("gitdir"))?);
+    if fs::canonicalize(git_dir.join(back)).ok()? != pointer {
+        return None;
+    }
+    let common_dir = fs::canonicalize(git_dir.join(read_line(&git_dir.join("commondir"))?)).ok()?;
+    // git makes them nowhere else, and nothing but a repository has this shape.
+    let expected = git_dir.parent()?.file_name()? == "worktrees" && git_dir.parent()?.parent()? == common_dir;
+    (expected && common_dir.join("objects").is_dir()).then_some(WorktreeFacts { git_dir, common_dir })
+}
+
+/// The first line of a small file.
+fn read_line(path: &Path) -> Option<String> {
+    const LINE_BYTES_MAX: u64 = 8192;
+    if fs::metadata(path).ok()?.len() > LINE_BYTES_MAX {
+        return None;
+    }
+    fs::read_to_string(path).ok()?.lines().next().map(str::to_owned)
+}
+
+/// A tree that is too large to search for a pattern.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError {
+    /// Too many entries.
+    #[error("more than {WALK_MAX} entries below `{0}`")]
+    TooLarge(PathBuf),
+    /// Too many matches.
+    #[error("a pattern matches more than {MATCHES_MAX} paths below `{0}`")]
+    TooMany(PathBuf),
+}
+
+/// Every path below a root that matches, in a fixed order; symbolic links are not followed, matches are not entered.
+pub fn matching(root: &Path, matches: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WalkError> {
+    let (mut found, mut seen, mut open) = (Vec::new(), 0usize, vec![root.to_owned()]);
+    while let Some(dir) = open.pop() {
+        // What cannot be listed by the caller cannot be read by the command either.
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > WALK_MAX {
+                return Err(WalkError::TooLarge(root.to_owned()));
+            }
+            let path = entry.path();
+            if matches(path.strip_prefix(root).unwrap_or(&path)) {
+                found.push(path);
+                if found.len() > MATCHES_MAX {
+                    return Err(WalkError::TooMany(root.to_owned()));
+                }
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,582 @@
+//! Keeping names from coming into being: the guard of protected paths that do not exist yet.
+//!
+//! A mount needs something to mount on, Landlock cannot name what is not there, and making a stand-in would touch the
+//! host. So, and only when such a path exists in the plan, the calls that create names are notified to the shim. The
+//! shim never lets such a call continue, because the command could change the path in its memory after the look: it
+//! reads the path once, finds the directory, and makes the call itself on that directory's descriptor. It is under the
+//! same Landlock domain, in the same root and without capabilities, so it can do nothing that the command could not.
+//!
+//! Runs in a cloned process: no allocation, no locks, no formatting.
+
+use super::call::{Errno, check, check_fd, check_int};
+use super::recipe::Reserved;
+use super::wire::{self, Record, Tag};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+const PATH_BYTES_MAX: usize = 4096;
+/// The kernel's own limit on symbolic links in one lookup.
+const LINKS_MAX: usize = 40;
+/// Directories of reserved names; the engine refuses more.
+pub(crate) const RESERVED_MAX: usize = 64;
+
+const NOTIF_RECV: libc::c_ulong = 0xc050_2100;
+const NOTIF_SEND: libc::c_ulong = 0xc018_2101;
+const NOTIF_ID_VALID: libc::c_ulong = 0x4008_2102;
+const NOTIF_ADDFD: libc::c_ulong = 0x4018_2103;
+const ADDFD_FLAG_SEND: u32 = 2;
+
+#[repr(C)]
+struct Notification {
+    id: u64,
+    pid: u32,
+    flags: u32,
+    nr: i32,
+    arch: u32,
+    instruction_pointer: u64,
+    args: [u64; 6],
+}
+
+#[repr(C)]
+struct Response {
+    id: u64,
+    val: i64,
+    error: i32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct AddFd {
+    id: u64,
+    flags: u32,
+    srcfd: u32,
+    newfd: u32,
+    newfd_flags: u32,
+}
+
+/// The guard of one run.
+pub(crate) struct Guard<'a> {
+    reserved: &'a [Reserved],
+    /// Device and inode of each reserved name's directory; absent for every directory.
+    places: [Option<(u64, u64)>; RESERVED_MAX],
+    listener: Option<OwnedFd>,
+}
+
+/// A name and the directory it is in.
+struct Place {
+    directory: OwnedFd,
+    name: [u8; 256],
+    /// Whether the path ended in a slash.
+    slash: bool,
+}
+
+impl Place {
+    fn name(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.name).expect("invariant: a name is at most 255 bytes and a NUL")
+    }
+}
+
+impl<'a> Guard<'a> {
+    pub(crate) fn new(reserved: &'a [Reserved]) -> Result<Self, Errno> {
+        let mut places = [None; RESERVED_MAX];
+        if reserved.len() > RESERVED_MAX {
+            return Err(Errno(libc::E2BIG));
+        }
+        for (place, reserved) in places.iter_mut().zip(reserved) {
+            if let Some(directory) = &reserved.directory {
+                *place = Some(identity_of(libc::AT_FDCWD, directory)?);
+            }
+        }
+        Ok(Self { reserved, places, listener: None })
+    }
+
+    pub(crate) fn is_needed(&self) -> bool {
+        !self.reserved.is_empty()
+    }
+
+    pub(crate) fn with_listener(self, listener: Option<OwnedFd>) -> Self {
+        Self { listener, ..self }
+    }
+
+    pub(crate) fn listener(&self) -> RawFd {
+        self.listener.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.listener = None;
+    }
+
+    /// Takes one call and answers it.
+    pub(crate) fn answer(&mut self, control: BorrowedFd<'_>) {
+        let Some(listener) = &self.listener else { return };
+        // SAFETY: all-zero is what the kernel wants to receive into.
+        let mut call: Notification = unsafe { std::mem::zeroed() };
+        // SAFETY: the request writes one notification.
+        let got = check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_RECV as _, &raw mut call) });
+        if got.is_err() {
+            // The caller of the call is gone.
+            return;
+        }
+        let listener = listener.as_fd();
+        if self.may_block(&call) {
+            // Opening a FIFO waits for its other end; that must not hold up everyone else.
+            // SAFETY: we have one thread, so the copy is whole; it answers this one call and exits.
+            match unsafe { libc::fork() } {
+                0 => {
+                    self.decide(&call, listener, control);
+                    // SAFETY: ends the copy.
+                    unsafe { libc::_exit(0) }
+                }
+                -1 => respond(listener, call.id, Err(Errno::last())),
+                _ => {}
+            }
+        } else {
+            self.decide(&call, listener, control);
+        }
+    }
+
+    fn decide(&self, call: &Notification, listener: BorrowedFd<'_>, control: BorrowedFd<'_>) {
+        match self.perform(call, listener, control) {
+            Ok(Done::Value(value)) => respond(listener, call.id, Ok(value)),
+            Ok(Done::Answered) => {}
+            Err(errno) => respond(listener, call.id, Err(errno)),
+        }
+    }
+
+    /// Whether the call opens something that exists and is a FIFO.
+    fn may_block(&self, call: &Notification) -> bool {
+        let Some((dir, path, _, _)) = open_arguments(call) else { return false };
+        let Ok(place) = self.find(call, dir, path, Last::Followed) else { return false };
+        stat_of(place.directory.as_raw_fd(), place.name())
+            .is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFIFO)
+    }
+
+    /// Makes the call on behalf of the command, unless it would create a reserved name.
+    fn perform(&self, call: &Notification, listener: BorrowedFd<'_>, control: BorrowedFd<'_>) -> Result<Done, Errno> {
+        if let Some((dir, path, flags, mode)) = open_arguments(call) {
+            let last = if flags & (libc::O_NOFOLLOW | libc::O_EXCL) != 0 { Last::Kept } else { Last::Followed };
+            let place = self.find(call, dir, path, last)?;
+            if place.slash {
+                // What ends in a slash is a directory, and open does not make those.
+                return Err(Errno(libc::EISDIR));
+            }
+            self.refuse_reserved(&place, call, control)?;
+            let mode = mode & 0o1777 & !mask_of(call.pid)?;
+            let ours = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY;
+            // SAFETY: the name outlives the call.
+            let opened = check_fd(i64::from(unsafe {
+                libc::openat(place.directory.as_raw_fd(), place.name().as_ptr(), ours, mode)
+            }))?;
+            still_waiting(listener, call.id)?;
+            let add = AddFd {
+                id: call.id,
+                flags: ADDFD_FLAG_SEND,
+                srcfd: opened.as_raw_fd() as u32,
+                newfd: 0,
+                newfd_flags: (flags & libc::O_CLOEXEC) as u32,
+            };
+            // SAFETY: the request reads one `AddFd`.
+            check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
+            return Ok(Done::Answered);
+        }
+        let args = call.args;
+        let cwd = libc::AT_FDCWD;
+        match i64::from(call.nr) {
+            libc::SYS_mkdirat => self.make(call, control, args[0] as RawFd, args[1], Make::Directory(args[2] as u32)),
+            libc::SYS_mknodat => self.make(call, control, args[0] as RawFd, args[1], Make::Node(args[2] as u32)),
+            libc::SYS_symlinkat => self.symlink(call, control, args[0], args[1] as RawFd, args[2]),
+            libc::SYS_linkat => {
+                self.link(call, control, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), args[4] as i32)
+            }
+            libc::SYS_renameat => {
+                self.rename(call, control, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), 0)
+            }
+            libc::SYS_renameat2 => {
+                self.rename(call, control, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), args[4] as u32)
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mkdir => self.make(call, control, cwd, args[0], Make::Directory(args[1] as u32)),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mknod => self.make(call, control, cwd, args[0], Make::Node(args[1] as u32)),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_symlink => self.symlink(call, control, args[0], cwd, args[1]),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_link => self.link(call, control, (cwd, args[0]), (cwd, args[1]), 0),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename => self.rename(call, control, (cwd, args[0]), (cwd, args[1]), 0),
+            // The filter notifies nothing else; if it did, the answer must not be yes.
+            _ => Err(Errno(libc::EPERM)),
+        }
+    }
+
+    fn make(
+        &self,
+        call: &Notification,
+        control: BorrowedFd<'_>,
+        dir: RawFd,
+        path: u64,
+        what: Make,
+    ) -> Result<Done, Errno> {
+        let place = self.find(call, dir, path, Last::Kept)?;
+        self.refuse_reserved(&place, call, control)?;
+        let (directory, name) = (place.directory.as_raw_fd(), place.name().as_ptr());
+        let mask = mask_of(call.pid)?;
+        // SAFETY: the name outlives the calls.
+        let answer = unsafe {
+            match what {
+                Make::Directory(mode) => libc::mkdirat(directory, name, mode & 0o1777 & !mask),
+                // Only files, FIFOs and sockets; devices need a capability that nobody here has.
+                Make::Node(mode) => libc::mknodat(directory, name, mode & !mask & !0o6000, 0),
+            }
+        };
+        check_int(answer).map(|_| Done::Value(0))
+    }
+
+    fn symlink(
+        &self,
+        call: &Notification,
+        control: BorrowedFd<'_>,
+        target: u64,
+        dir: RawFd,
+        path: u64,
+    ) -> Result<Done, Errno> {
+        let mut text = [0u8; PATH_BYTES_MAX];
+        let target = read_path(call.pid, target, &mut text)?;
+        let place = self.find(call, dir, path, Last::Kept)?;
+        self.refuse_reserved(&place, call, control)?;
+        // SAFETY: both texts outlive the call.
+        let answer = unsafe { libc::symlinkat(target.as_ptr(), place.directory.as_raw_fd(), place.name().as_ptr()) };
+        check_int(answer).map(|_| Done::Value(0))
+    }
+
+    fn link(
+        &self,
+        call: &Notification,
+        control: BorrowedFd<'_>,
+        from: (RawFd, u64),
+        to: (RawFd, u64),
+        flags: i32,
+    ) -> Result<Done, Errno> {
+        let new = self.find(call, to.0, to.1, Last::Kept)?;
+        self.refuse_reserved(&new, call, control)?;
+        let mut text = [0u8; PATH_BYTES_MAX];
+        let path = read_path(call.pid, from.1, &mut text)?;
+        if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+            // A file without a name, which only its owner's descriptor leads to.
+            let file = descriptor_of(call.pid, from.0)?;
+            let mut line = Path::new();
+            let own = line.descriptor(None, file.as_raw_fd());
+            // SAFETY: both texts outlive the call.
+            let answer = unsafe {
+                libc::linkat(
+                    libc::AT_FDCWD,
+                    own.as_ptr(),
+                    new.directory.as_raw_fd(),
+                    new.name().as_ptr(),
+                    libc::AT_SYMLINK_FOLLOW,
+                )
+            };
+            return check_int(answer).map(|_| Done::Value(0));
+        }
+        let last = if flags & libc::AT_SYMLINK_FOLLOW != 0 { Last::Followed } else { Last::Kept };
+        let old = self.find_path(call, from.0, path, last)?;
+        // SAFETY: both names outlive the call.
+        let answer = unsafe {
+            libc::linkat(
+                old.directory.as_raw_fd(),
+                old.name().as_ptr(),
+                new.directory.as_raw_fd(),
+                new.name().as_ptr(),
+                0,
+            )
+        };
+        check_int(answer).map(|_| Done::Value(0))
+    }
+
+    fn rename(
+        &self,
+        call: &Notification,
+        control: BorrowedFd<'_>,
+        from: (RawFd, u64),
+        to: (RawFd, u64),
+        flags: u32,
+    ) -> Result<Done, Errno> {
+        let old = self.find(call, from.0, from.1, Last::Kept)?;
+        let new = self.find(call, to.0, to.1, Last::Kept)?;
+        self.refuse_reserved(&new, call, control)?;
+        // An exchange creates the old name anew, with what the new one was.
+        self.refuse_reserved(&old, call, control)?;
+        // SAFETY: both names outlive the call.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_renameat2,
+                old.directory.as_raw_fd(),
+                old.name().as_ptr(),
+                new.directory.as_raw_fd(),
+                new.name().as_ptr(),
+                flags,
+            )
+        };
+        check(answer).map(|_| Done::Value(0))
+    }
+
+    fn refuse_reserved(&self, place: &Place, call: &Notification, control: BorrowedFd<'_>) -> Result<(), Errno> {
+        let here = identity_of(place.directory.as_raw_fd(), c"")?;
+        for (index, (reserved, there)) in self.reserved.iter().zip(&self.places).enumerate() {
+            if there.is_none_or(|there| there == here) && same_name(reserved.name.as_c_str(), place.name()) {
+                let record = Record { a: index as i32, b: call.pid as i32, ..Record::new(Tag::Denied) };
+                // Telling is a courtesy; the refusal does not depend on it.
+                let _ = wire::try_send(control, &record);
+                return Err(Errno(libc::EPERM));
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory and the name that a path of the caller leads to.
+    fn find(&self, call: &Notification, dir: RawFd, address: u64, last: Last) -> Result<Place, Errno> {
+        let mut text = [0u8; PATH_BYTES_MAX];
+        let path = read_path(call.pid, address, &mut text)?;
+        self.find_path(call, dir, path, last)
+    }
+
+    fn find_path(&self, call: &Notification, dir: RawFd, path: &CStr, last: Last) -> Result<Place, Errno> {
+        let mut text = [0u8; PATH_BYTES_MAX];
+        text[..path.to_bytes_with_nul().len()].copy_from_slice(path.to_bytes_with_nul());
+        let mut base = if path.to_bytes().first() == Some(&b'/') {
+            open_directory(libc::AT_FDCWD, c"/")?
+        } else {
+            descriptor_of(call.pid, dir)?
+        };
+        for _ in 0..LINKS_MAX {
+            let path = CStr::from_bytes_until_nul(&text).map_err(|_| Errno(libc::ENAMETOOLONG))?;
+            let place = split(base.as_fd(), path)?;
+            if last == Last::Kept {
+                return Ok(place);
+            }
+            let mut target = [0u8; PATH_BYTES_MAX];
+            // SAFETY: the buffer is valid for its length; one byte stays free for the NUL.
+            let length = check(unsafe {
+                libc::readlinkat(
+                    place.directory.as_raw_fd(),
+                    place.name().as_ptr(),
+                    target.as_mut_ptr().cast(),
+                    target.len() - 1,
+                )
+            } as i64);
+            // Not a link, or nothing there: this is the place.
+            if length.is_err() {
+                return Ok(place);
+            }
+            base = if target[0] == b'/' { open_directory(libc::AT_FDCWD, c"/")? } else { place.directory };
+            text = target;
+        }
+        Err(Errno(libc::ELOOP))
+    }
+}
+
+enum Done {
+    /// The call's value, still to be told.
+    Value(i64),
+    /// The kernel already told it.
+    Answered,
+}
+
+enum Make {
+    Directory(u32),
+    Node(u32),
+}
+
+/// What is done with a symbolic link at the end of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Followed,
+    Kept,
+}
+
+/// Directory, path, flags and mode of the calls that open by creating.
+fn open_arguments(call: &Notification) -> Option<(RawFd, u64, i32, u32)> {
+    let args = call.args;
+    match i64::from(call.nr) {
+        libc::SYS_openat => Some((args[0] as RawFd, args[1], args[2] as i32, args[3] as u32)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open => Some((libc::AT_FDCWD, args[0], args[1] as i32, args[2] as u32)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_creat => {
+            Some((libc::AT_FDCWD, args[0], libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, args[1] as u32))
+        }
+        _ => None,
+    }
+}
+
+/// File systems that fold case would let `.GIT` be `.git`; a reserved name is refused in every spelling of its letters.
+fn same_name(a: &CStr, b: &CStr) -> bool {
+    a.to_bytes().eq_ignore_ascii_case(b.to_bytes())
+}
+
+/// Opens the directory part of a path and keeps its last name. A trailing slash belongs to the name's meaning only.
+fn split(base: BorrowedFd<'_>, path: &CStr) -> Result<Place, Errno> {
+    let bytes = path.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    if end == 0 {
+        // Empty, or the root itself: nothing can be created there.
+        return Err(Errno(if bytes.is_empty() { libc::ENOENT } else { libc::EEXIST }));
+    }
+    let start = bytes[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let last = &bytes[start..end];
+    let mut name = [0u8; 256];
+    if last.len() > 255 {
+        return Err(Errno(libc::ENAMETOOLONG));
+    }
+    name[..last.len()].copy_from_slice(last);
+    let mut parent = [0u8; PATH_BYTES_MAX];
+    parent[..start].copy_from_slice(&bytes[..start]);
+    if start == 0 {
+        parent[0] = b'.';
+    }
+    let parent = CStr::from_bytes_until_nul(&parent).map_err(|_| Errno(libc::ENAMETOOLONG))?;
+    refuse_own_links(parent)?;
+    Ok(Place { directory: open_directory(base.as_raw_fd(), parent)?, name, slash: end < bytes.len() })
+}
+
+/// `/proc/self` and `/proc/thread-self` would be ours instead of the caller's; creating below them is never needed.
+fn refuse_own_links(path: &CStr) -> Result<(), Errno> {
+    let bytes = path.to_bytes();
+    let own = [&b"/proc/self"[..], b"/proc/thread-self", b"/dev/fd"];
+    if own.iter().any(|prefix| bytes.starts_with(prefix)) { Err(Errno(libc::EACCES)) } else { Ok(()) }
+}
+
+fn open_directory(base: RawFd, path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: the path outlives the call.
+    check_fd(i64::from(unsafe { libc::openat(base, path.as_ptr(), flags) }))
+}
+
+fn stat_of(base: RawFd, path: &CStr) -> Result<libc::stat, Errno> {
+    // SAFETY: all-zero is a valid `stat`.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    let flags = libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: the path outlives the call and `stat` is valid for writing.
+    check_int(unsafe { libc::fstatat(base, path.as_ptr(), &raw mut stat, flags) })?;
+    Ok(stat)
+}
+
+fn identity_of(base: RawFd, path: &CStr) -> Result<(u64, u64), Errno> {
+    stat_of(base, path).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// A handle on the caller's working directory or on one of its descriptors.
+fn descriptor_of(pid: u32, dir: RawFd) -> Result<OwnedFd, Errno> {
+    let mut line = Path::new();
+    let path = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
+    // SAFETY: the path outlives the call.
+    check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) }))
+}
+
+/// The file mode mask of the caller.
+fn mask_of(pid: u32) -> Result<u32, Errno> {
+    let mut line = Path::new();
+    let path = line.status(pid);
+    // SAFETY: the path outlives the call.
+    let file = check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) }))?;
+    let mut text = [0u8; 256];
+    // SAFETY: the buffer is valid for its length.
+    let got = check(unsafe { libc::read(file.as_raw_fd(), text.as_mut_ptr().cast(), text.len()) } as i64)?;
+    let text = &text[..got as usize];
+    let key = b"Umask:\t";
+    let start = text.windows(key.len()).position(|part| part == key).ok_or(Errno(libc::EIO))? + key.len();
+    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit());
+    Ok(digits.fold(0, |mask, digit| mask * 8 + u32::from(digit - b'0')))
+}
+
+/// Reads the caller's path once. Whatever the caller does to its memory afterwards has no effect.
+fn read_path(pid: u32, address: u64, buffer: &mut [u8; PATH_BYTES_MAX]) -> Result<&CStr, Errno> {
+    let mut got = 0usize;
+    // Page by page: the text may end just before memory that is not mapped.
+    while got < buffer.len() {
+        let here = address.wrapping_add(got as u64);
+        let step = (4096 - (here as usize & 4095)).min(buffer.len() - got);
+        let local = libc::iovec { iov_base: buffer[got..].as_mut_ptr().cast(), iov_len: step };
+        let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(here as usize), iov_len: step };
+        // SAFETY: the local part is valid for its length; the kernel checks the remote one.
+        let read =
+            check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)
+                .map_err(|errno| if errno.0 == libc::EPERM { errno } else { Errno(libc::EFAULT) })?;
+        let from = got;
+        got += read as usize;
+        if buffer[from..got].contains(&0) {
+            return CStr::from_bytes_until_nul(buffer).map_err(|_| Errno(libc::EFAULT));
+        }
+        if read as usize != step {
+            return Err(Errno(libc::EFAULT));
+        }
+    }
+    Err(Errno(libc::ENAMETOOLONG))
+}
+
+/// Whether the call still waits: its process may have died and its number may be another's by now.
+fn still_waiting(listener: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
+    // SAFETY: the request reads one id.
+    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_ID_VALID as _, &raw const id) }).map(drop)
+}
+
+fn respond(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
+    let response = match answer {
+        Ok(val) => Response { id, val, error: 0, flags: 0 },
+        Err(errno) => Response { id, val: 0, error: -errno.0, flags: 0 },
+    };
+    // SAFETY: the request reads one response. It fails when the caller is gone, and then nobody waits.
+    unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SEND as _, &raw const response) };
+}
+
+/// A short path below `/proc`, written without allocating.
+struct Path {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Path {
+    const fn new() -> Self {
+        Self { bytes: [0; 64], len: 0 }
+    }
+
+    fn cwd(&mut self, pid: u32) -> &CStr {
+        self.push(b"/proc/").number(pid).push(b"/cwd").text()
+    }
+
+    fn status(&mut self, pid: u32) -> &CStr {
+        self.push(b"/proc/").number(pid).push(b"/status").text()
+    }
+
+    fn descriptor(&mut self, pid: Option<u32>, fd: RawFd) -> &CStr {
+        match pid {
+            Some(pid) => self.push(b"/proc/").number(pid),
+            None => self.push(b"/proc/self"),
+        };
+        self.push(b"/fd/").number(fd.max(0) as u32).text()
+    }
+
+    fn push(&mut self, part: &[u8]) -> &mut Self {
+        self.bytes[self.len..self.len + part.len()].copy_from_slice(part);
+        self.len += part.len();
+        self
+    }
+
+    fn number(&mut self, number: u32) -> &mut Self {
+        let mut digits = [0u8; 10];
+        let (mut rest, mut start) = (number, digits.len());
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(&digits[start..])
+    }
+
+    fn text(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).expect("invariant: the longest path is shorter than the buffer")
+    }
+}

@@ -1,0 +1,28 @@
+//! The Linux half: namespaces, mounts, Landlock, seccomp, cgroups, terminals.
+
+mod call;
+pub mod cgroup;
+mod child;
+mod creds;
+pub mod facts;
+pub mod filter;
+mod guard;
+mod landlock;
+mod mount;
+mod net;
+pub mod probe;
+mod recipe;
+mod seccomp;
+mod shim;
+mod spawn;
+pub mod syscalls;
+pub mod terminal;
+pub mod wait;
+mod wire;
+
+pub use call::Errno;
+pub use recipe::{
+    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source,
+    Step, Terminal,
+};
+pub use spawn::{Ended, Launched, Report, SpawnError, spawn};

@@ -1,0 +1,182 @@
+//! Mounts by descriptor. Used between clone and exec: nothing here allocates.
+
+use super::call::{Errno, check, check_fd, check_int};
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+const OPEN_TREE_CLONE: u32 = 1;
+const OPEN_TREE_CLOEXEC: u32 = libc::O_CLOEXEC as u32;
+const AT_RECURSIVE: u32 = 0x8000;
+const MOVE_MOUNT_F_EMPTY_PATH: u32 = 0x4;
+const MOVE_MOUNT_T_EMPTY_PATH: u32 = 0x40;
+const FSOPEN_CLOEXEC: u32 = 1;
+const FSMOUNT_CLOEXEC: u32 = 1;
+const FSCONFIG_SET_STRING: u32 = 1;
+const FSCONFIG_CMD_CREATE: u32 = 6;
+
+/// No write through this mount.
+pub(crate) const RDONLY: u64 = 0x1;
+/// A setuid bit means nothing here.
+pub(crate) const NOSUID: u64 = 0x2;
+/// A device node means nothing here.
+pub(crate) const NODEV: u64 = 0x4;
+/// Nothing here can be executed.
+pub(crate) const NOEXEC: u64 = 0x8;
+const IDMAP: u64 = 0x0010_0000;
+
+const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
+const RESOLVE_NO_SYMLINKS: u64 = 0x04;
+const RESOLVE_BENEATH: u64 = 0x08;
+
+#[repr(C)]
+struct MountAttr {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    userns: u64,
+}
+
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
+}
+
+/// A place for a path that is looked up from `dir`.
+fn open_how(dir: i32, path: &CStr, flags: i32, resolve: u64) -> Result<OwnedFd, Errno> {
+    let how = OpenHow { flags: (flags | libc::O_CLOEXEC) as u64, mode: 0, resolve };
+    // SAFETY: `path` and `how` outlive the call; the size passed is that of `OpenHow`.
+    check_fd(unsafe { libc::syscall(libc::SYS_openat2, dir, path.as_ptr(), &raw const how, size_of::<OpenHow>()) })
+}
+
+/// A handle on an absolute host path of which no component may be a symbolic link.
+pub(crate) fn locate(path: &CStr) -> Result<OwnedFd, Errno> {
+    open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+}
+
+/// A handle on a path below the working directory; no symbolic link is followed and `..` does not lead out.
+pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
+    open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+}
+
+/// A detached copy of the mounts at a path.
+pub(crate) fn clone_tree_at(path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+    // SAFETY: `path` outlives the call.
+    check_fd(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })
+}
+
+/// A detached copy of the mounts at a handle.
+pub(crate) fn clone_tree(place: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | libc::AT_EMPTY_PATH as u32;
+    // SAFETY: the empty path is a static string; the descriptor is borrowed for the call.
+    check_fd(unsafe { libc::syscall(libc::SYS_open_tree, place.as_raw_fd(), c"".as_ptr(), flags) })
+}
+
+/// Sets flags on a whole tree of mounts.
+pub(crate) fn restrict_tree(tree: BorrowedFd<'_>, set: u64) -> Result<(), Errno> {
+    set_attributes(
+        tree,
+        libc::AT_EMPTY_PATH as u32 | AT_RECURSIVE,
+        MountAttr { set, clear: 0, propagation: 0, userns: 0 },
+    )
+}
+
+/// Sets flags on one mount, not on those below it.
+pub(crate) fn restrict_mount(mount: BorrowedFd<'_>, set: u64) -> Result<(), Errno> {
+    set_attributes(mount, libc::AT_EMPTY_PATH as u32, MountAttr { set, clear: 0, propagation: 0, userns: 0 })
+}
+
+/// Maps the owners of a detached tree through a user namespace, so that files keep the owners they have on disk.
+pub(crate) fn idmap_tree(tree: BorrowedFd<'_>, userns: BorrowedFd<'_>, set: u64) -> Result<(), Errno> {
+    let userns = userns.as_raw_fd() as u64;
+    set_attributes(
+        tree,
+        libc::AT_EMPTY_PATH as u32 | AT_RECURSIVE,
+        MountAttr { set: set | IDMAP, clear: 0, propagation: 0, userns },
+    )
+}
+
+fn set_attributes(tree: BorrowedFd<'_>, flags: u32, attr: MountAttr) -> Result<(), Errno> {
+    // SAFETY: `attr` outlives the call and the size passed is its own.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    };
+    check(answer).map(drop)
+}
+
+/// Attaches a detached tree at a path below the working directory that only we can have made.
+pub(crate) fn attach_at(tree: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
+    // SAFETY: both paths outlive the call.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    check(answer).map(drop)
+}
+
+/// Attaches a detached tree on a handle.
+pub(crate) fn attach_on(tree: BorrowedFd<'_>, place: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: the empty paths are static strings; both descriptors are borrowed for the call.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            place.as_raw_fd(),
+            c"".as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH,
+        )
+    };
+    check(answer).map(drop)
+}
+
+/// A new file system of a kind, with options, not yet attached.
+pub(crate) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], flags: u64) -> Result<OwnedFd, Errno> {
+    // SAFETY: `kind` outlives the call.
+    let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
+    for (key, value) in options {
+        // SAFETY: key and value are C strings that outlive the call.
+        check(unsafe {
+            libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr(), 0)
+        })?;
+    }
+    let none = std::ptr::null::<libc::c_char>();
+    // SAFETY: the create command takes no key and no value.
+    check(unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0) })?;
+    // SAFETY: plain numbers and a descriptor that we own.
+    check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
+}
+
+/// Cuts all propagation, so that no mount of ours reaches the host.
+pub(crate) fn make_private() -> Result<(), Errno> {
+    let none = std::ptr::null();
+    // SAFETY: a change of propagation reads the target path only.
+    check_int(unsafe { libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) }).map(drop)
+}
+
+/// Makes the working directory the root, and the old root vanish.
+///
+/// `pivot_root(".", ".")` stacks the old root on the new one, where `.` then finds it; see pivot_root(2).
+pub(crate) fn become_root() -> Result<(), Errno> {
+    // SAFETY: both paths are static strings.
+    check(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) })?;
+    // SAFETY: the path is a static string.
+    check_int(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) })?;
+    // SAFETY: the path is a static string.
+    check_int(unsafe { libc::chdir(c"/".as_ptr()) }).map(drop)
+}

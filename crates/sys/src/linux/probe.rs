@@ -1,0 +1,312 @@
+//! Finding out what this machine offers by trying it: each probe makes the thing, uses it and lets it go.
+//!
+//! A probe never answers from a version number. What it finds is kept for seconds only, and a stale answer cannot
+//! weaken anything: the launch does every step again, and a step that fails ends it.
+
+use super::call::{Errno, check, check_int};
+use super::child::Line;
+use super::facts::{RANGE_BASE, RANGE_IDS};
+use super::filter::{self, Rule, Verdict};
+use super::spawn::{Child, NAMESPACES, clone_into};
+use super::{cgroup, creds, landlock, mount, net, seccomp, wait};
+use polder_facts::{CgroupFacts, CgroupVersion, Mechanism, Probe};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+
+/// What the machine offers to this caller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Every mechanism that was tried.
+    pub mechanisms: BTreeMap<Mechanism, Probe>,
+    /// The Landlock ABI; zero where there is none.
+    pub landlock_abi: u32,
+    /// Where cgroups can be made.
+    pub cgroup: Option<CgroupFacts>,
+}
+
+/// Tries everything. `workspace` is where id-mapped mounts are tried, since file systems differ.
+pub fn machine(workspace: &Path) -> Machine {
+    let cgroup = cgroup::find();
+    let abi = landlock_enforces();
+    let mechanisms = BTreeMap::from([
+        (Mechanism::Namespaces, namespaces()),
+        (Mechanism::NetworkNamespace, network_namespace()),
+        (Mechanism::MountRoot, mount_root()),
+        (Mechanism::IdmappedMounts, idmapped_mounts(workspace)),
+        (
+            Mechanism::Landlock,
+            match &abi {
+                Ok(abi) => works(format!("ABI {abi}")),
+                Err(error) => fails(
+                    format!("a restricted child was not restricted: {error}"),
+                    "boot with `landlock` in the lsm= list of a kernel of 5.13 or newer",
+                ),
+            },
+        ),
+        (Mechanism::Seccomp, seccomp_filter()),
+        (Mechanism::ProcessRlimit, process_rlimit()),
+        (Mechanism::CgroupMemory, controller(&cgroup, "memory", |facts| facts.memory.is_some())),
+        (Mechanism::CgroupPids, controller(&cgroup, "pids", |facts| facts.pids.is_some())),
+        (Mechanism::CgroupCpu, controller(&cgroup, "cpu", |facts| facts.cpu.is_some())),
+    ]);
+    Machine { mechanisms, landlock_abi: abi.unwrap_or(0), cgroup }
+}
+
+fn works(detail: impl Into<String>) -> Probe {
+    Probe::Works { detail: detail.into() }
+}
+
+fn fails(reason: impl Into<String>, remedy: impl Into<String>) -> Probe {
+    Probe::Fails { reason: reason.into(), remedy: remedy.into() }
+}
+
+/// Runs a trial in a child and gives its error, if it had one. Exit codes carry errno, which fits.
+fn trial(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
+    let mut child = clone_into(namespaces, || {
+        let code = match body() {
+            Ok(()) => 0,
+            Err(errno) => errno.0.clamp(1, 254),
+        };
+        // SAFETY: ends the child without running anything of the caller's.
+        unsafe { libc::_exit(code) }
+    })?;
+    code_of(&mut child)
+}
+
+fn code_of(child: &mut Child) -> Result<(), Errno> {
+    match child.reap() {
+        0 => Ok(()),
+        code => Err(Errno(code)),
+    }
+}
+
+/// What to do when the kernel does not give us namespaces: the first cause that can be seen wins.
+pub fn namespace_remedy() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    if read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {
+        return "AppArmor keeps user namespaces from programs without a profile: \
+                `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or install polder's profile"
+            .to_owned();
+    }
+    if read("/proc/sys/kernel/unprivileged_userns_clone") == "0" {
+        return "user namespaces are switched off: `sudo sysctl -w kernel.unprivileged_userns_clone=1`".to_owned();
+    }
+    if read("/proc/sys/user/max_user_namespaces") == "0" {
+        return "the number of user namespaces is limited to 0: `sudo sysctl -w user.max_user_namespaces=15000`; \
+                inside a polder sandbox there is no further one"
+            .to_owned();
+    }
+    if Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists() {
+        return "this is a container: start it with `--security-opt seccomp=unconfined --security-opt \
+                systempaths=unconfined --cap-add SYS_ADMIN`, or run polder on the host"
+            .to_owned();
+    }
+    "the kernel or a security module refuses user namespaces; `polder doctor` shows which part fails".to_owned()
+}
+
+/// A trial by the identity that a command has inside: oneself, or for root the first of the range.
+fn trial_inside(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
+    let (uid, gid) = wait::effective_ids();
+    if uid != 0 {
+        return trial(namespaces, || {
+            let mut line = Line::new();
+            creds::write_file(c"/proc/self/setgroups", b"deny")?;
+            creds::write_file(c"/proc/self/uid_map", line.map(uid, uid, 1))?;
+            creds::write_file(c"/proc/self/gid_map", line.map(gid, gid, 1))?;
+            body()
+        });
+    }
+    let (ours, theirs) = super::spawn::socket_pair()?;
+    let mut child = clone_into(namespaces, || {
+        let answer = await_byte(theirs.as_raw_fd()).and_then(|()| creds::become_user(0, 0)).and_then(|()| body());
+        let code = answer.err().map_or(0, |errno| errno.0.clamp(1, 254));
+        // SAFETY: ends the child without running anything of the caller's.
+        unsafe { libc::_exit(code) }
+    })?;
+    write_range(child.pid)?;
+    creds::write_once(ours.as_raw_fd(), b"!")?;
+    code_of(&mut child)
+}
+
+fn await_byte(fd: i32) -> Result<(), Errno> {
+    let mut byte = 0u8;
+    // SAFETY: one byte of room.
+    check(unsafe { libc::read(fd, (&raw mut byte).cast(), 1) } as i64).map(drop)
+}
+
+fn write_range(pid: i32) -> Result<(), Errno> {
+    let mut line = Line::new();
+    for map in ["uid_map", "gid_map"] {
+        let path = format!("/proc/{pid}/{map}");
+        let answer = std::fs::write(path, line.map(0, RANGE_BASE, RANGE_IDS));
+        answer.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    }
+    Ok(())
+}
+
+fn namespaces() -> Probe {
+    match trial_inside(NAMESPACES, || Ok(())) {
+        Ok(()) => works("user, mount, pid, ipc, uts"),
+        Err(errno) => fails(format!("clone3 or the maps: {errno}"), namespace_remedy()),
+    }
+}
+
+fn network_namespace() -> Probe {
+    match trial_inside(NAMESPACES | libc::CLONE_NEWNET as u64, net::loopback_up) {
+        Ok(()) => works("loopback up"),
+        Err(errno) => fails(format!("network namespace: {errno}"), namespace_remedy()),
+    }
+}
+
+fn mount_root() -> Probe {
+    let body = || {
+        mount::make_private()?;
+        let root = mount::new_filesystem(c"tmpfs", &[(c"mode", c"0755")], mount::NOSUID | mount::NODEV)?;
+        mount::attach_at(root.as_fd(), c"/")?;
+        // SAFETY: the descriptor is ours, the paths are static strings.
+        unsafe {
+            check_int(libc::fchdir(root.as_raw_fd()))?;
+            check_int(libc::mkdir(c"proc".as_ptr(), 0o755))?;
+            check_int(libc::mkdir(c"usr".as_ptr(), 0o755))?;
+        }
+        let proc = mount::new_filesystem(c"proc", &[(c"hidepid", c"ptraceable")], mount::NOSUID)?;
+        mount::attach_at(proc.as_fd(), c"proc")?;
+        let usr = mount::clone_tree_at(c"/usr")?;
+        mount::restrict_tree(usr.as_fd(), mount::RDONLY | mount::NOSUID | mount::NODEV)?;
+        mount::attach_at(usr.as_fd(), c"usr")?;
+        mount::become_root()
+    };
+    match trial_inside(NAMESPACES, body) {
+        Ok(()) => works("tmpfs root, own /proc"),
+        Err(errno) if errno.0 == libc::EPERM => fails(
+            format!("mounting: {errno}"),
+            "a container covers parts of /proc: start it with `--security-opt systempaths=unconfined`; \
+             or a security module forbids mounts to user namespaces",
+        ),
+        Err(errno) => fails(format!("mounting: {errno}"), "a kernel of 5.12 or newer is needed"),
+    }
+}
+
+/// Root is mapped to a range, and files keep their owners only through id-mapped mounts.
+fn idmapped_mounts(workspace: &Path) -> Probe {
+    let (uid, _) = wait::effective_ids();
+    if uid != 0 {
+        return Probe::NotNeeded { reason: "an ordinary user is mapped to itself".to_owned() };
+    }
+    let body = || -> std::io::Result<()> {
+        let (read, write) = wait::pipe()?;
+        let mut holder = clone_into(libc::CLONE_NEWUSER as u64, || {
+            // Holds the namespace open until the parent closes its end.
+            let mut byte = 0u8;
+            // SAFETY: one byte of room; our copy of the writing end must go first.
+            unsafe {
+                libc::close(write.as_raw_fd());
+                libc::read(read.as_raw_fd(), (&raw mut byte).cast(), 1);
+            }
+        })?;
+        write_range(holder.pid)?;
+        let userns = std::fs::File::open(format!("/proc/{}/ns/user", holder.pid))?;
+        let path = std::ffi::CString::new(workspace.as_os_str().as_encoded_bytes())?;
+        let tree = mount::clone_tree_at(&path)?;
+        let answer = mount::idmap_tree(tree.as_fd(), userns.as_fd(), 0);
+        drop(write);
+        holder.reap();
+        Ok(answer?)
+    };
+    match body() {
+        Ok(()) => works("root becomes an unprivileged range"),
+        Err(error) => fails(
+            format!("id-mapped mount of `{}`: {error}", workspace.display()),
+            "run polder as an ordinary user, or keep the workspace on ext4, xfs, btrfs or tmpfs",
+        ),
+    }
+}
+
+/// Restricts a child to nothing and lets it try to write.
+fn landlock_enforces() -> Result<u32, Errno> {
+    let abi = landlock::abi()?;
+    let spec = super::recipe::LandlockSpec { abi, rules: Vec::new() };
+    trial(0, || {
+        creds::gain_nothing_by_exec()?;
+        landlock::restrict(&spec)?;
+        // SAFETY: a static path.
+        let answer = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
+        match check_int(answer) {
+            Err(Errno(libc::EACCES)) => Ok(()),
+            // It said yes and did nothing.
+            _ => Err(Errno(libc::EINVAL)),
+        }
+    })?;
+    Ok(abi)
+}
+
+/// Installs a filter in a child and lets it make the denied call.
+fn seccomp_filter() -> Probe {
+    const MARK: u16 = libc::EXDEV as u16;
+    let denied = libc::SYS_getppid as u32;
+    let rules = BTreeMap::from([(denied, Rule::Always(Verdict::Errno(MARK)))]);
+    let program = filter::compile(super::syscalls::ARCH, &rules, Verdict::Allow);
+    let body = || {
+        creds::gain_nothing_by_exec()?;
+        seccomp::install(&program)?;
+        // SAFETY: no arguments.
+        match check(unsafe { libc::syscall(libc::SYS_getppid) }) {
+            Err(Errno(errno)) if errno == i32::from(MARK) => Ok(()),
+            _ => Err(Errno(libc::EINVAL)),
+        }
+    };
+    match trial(0, body) {
+        Ok(()) => works("a filtered call was denied"),
+        Err(errno) => fails(
+            format!("a filtered child was not filtered: {errno}"),
+            "a kernel with CONFIG_SECCOMP_FILTER is needed, and a container that allows seccomp(2)",
+        ),
+    }
+}
+
+/// Whether a process limit counts the sandbox's own processes only, and holds.
+fn process_rlimit() -> Probe {
+    let body = || {
+        creds::drop_all()?;
+        let limit = libc::rlimit { rlim_cur: 2, rlim_max: 2 };
+        // SAFETY: the structure outlives the call.
+        check_int(unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) })?;
+        // One more fits; the next does not.
+        for allowed in [true, false] {
+            // SAFETY: the copy pauses until the namespace ends with us.
+            let pid = unsafe { libc::fork() };
+            if pid == 0 {
+                // SAFETY: no arguments.
+                unsafe { libc::pause() };
+            }
+            if (pid > 0) != allowed {
+                return Err(Errno(libc::EINVAL));
+            }
+        }
+        Ok(())
+    };
+    match trial_inside(NAMESPACES, body) {
+        Ok(()) => works("counted per user namespace"),
+        Err(errno) => fails(format!("RLIMIT_NPROC: {errno}"), "a kernel of 5.14 or newer is needed"),
+    }
+}
+
+fn controller(facts: &Option<CgroupFacts>, name: &str, has: impl Fn(&CgroupFacts) -> bool) -> Probe {
+    match facts {
+        Some(facts) if has(facts) => works(match facts.version {
+            CgroupVersion::V1 => "cgroup v1",
+            CgroupVersion::V2 => "cgroup v2",
+        }),
+        _ => fails(format!("no cgroup with the {name} controller can be made"), cgroup_remedy()),
+    }
+}
+
+fn cgroup_remedy() -> &'static str {
+    if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
+        "start polder in a delegated cgroup: `systemd-run --user --scope -p Delegate=yes polder …`"
+    } else {
+        "make `polder` below /sys/fs/cgroup/memory, pids and cpu and give it to your user"
+    }
+}

@@ -1,0 +1,263 @@
+//! A sandbox as data: everything that the child will do, in order, with nothing left to decide or to allocate.
+//!
+//! An engine lowers a plan to a recipe; [`spawn`](super::spawn()) carries it out. Guest paths are relative to the new
+//! root, without a leading slash, because the child builds the root below its working directory.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+
+use super::filter::Instruction;
+
+/// Everything the child will do.
+#[derive(Debug)]
+pub struct Recipe {
+    /// Who the command is, inside and in the eyes of the host.
+    pub identity: Identity,
+    /// Which network it sees.
+    pub net: NetNamespace,
+    /// The size of the private file systems together, in bytes.
+    pub scratch_bytes: u64,
+    /// How the root is built.
+    pub steps: Vec<Step>,
+    /// The host name inside.
+    pub hostname: CString,
+    /// Hard and soft resource limits.
+    pub rlimits: Vec<Rlimit>,
+    /// The second layer over the file view; absent only where its gap was accepted.
+    pub landlock: Option<LandlockSpec>,
+    /// The system call filter; absent only where its gap was accepted.
+    pub filter: Option<Vec<Instruction>>,
+    /// Names that must not come into being; the filter must then notify the calls that create names.
+    pub reserved: Vec<Reserved>,
+    /// Files that nothing needs and that must not be there when the run has ended, absolute inside.
+    pub swept: Vec<CString>,
+    /// Open `cgroup.procs` files that the child joins.
+    pub cgroups: Vec<OwnedFd>,
+    /// What runs in the end.
+    pub command: Command,
+}
+
+/// Who the command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// An ordinary user stays what it is, and nobody else exists inside.
+    Same {
+        /// The caller's uid.
+        uid: u32,
+        /// The caller's gid.
+        gid: u32,
+    },
+    /// A root caller becomes an unprivileged number: `uid` inside is `base + uid` in the eyes of the host.
+    Range {
+        /// The uid inside.
+        uid: u32,
+        /// The gid inside.
+        gid: u32,
+        /// Where the range begins on the host.
+        base: u32,
+        /// How many ids it has.
+        count: u32,
+    },
+    /// A root caller stays the host's uid 0, without capabilities. Only where that gap was accepted.
+    HostRoot,
+}
+
+/// Which network the command sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetNamespace {
+    /// One of its own, with a loopback.
+    Own,
+    /// The host's.
+    Host,
+}
+
+/// Whether something can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only.
+    ReadOnly,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// What happens when a source is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The launch ends.
+    Fail,
+    /// The step has no effect. Only for what polder itself adds if it is there.
+    Skip,
+}
+
+/// One step of building the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Makes a directory in the private root.
+    Directory {
+        /// Where.
+        at: CString,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Makes a file with this content in the private root.
+    File {
+        /// Where.
+        at: CString,
+        /// What it says.
+        content: Vec<u8>,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Makes a copy of a small host file in the private root, if the file is there and readable.
+    Copy {
+        /// The host file.
+        from: CString,
+        /// Where.
+        at: CString,
+    },
+    /// Makes a symbolic link in the private root.
+    Symlink {
+        /// Its text.
+        target: CString,
+        /// Where.
+        at: CString,
+    },
+    /// Shows a host path.
+    Bind {
+        /// The host path.
+        source: Source,
+        /// Where.
+        at: CString,
+        /// Whether it can be written.
+        access: Access,
+    },
+    /// Shows a directory of the host read-only, if it is there.
+    ShowIfThere {
+        /// The host's directory.
+        from: CString,
+        /// Where; made only if it is needed.
+        at: CString,
+    },
+    /// Shows a device of the host; devices work here and nowhere else.
+    Device {
+        /// The host's node.
+        from: CString,
+        /// Where.
+        at: CString,
+    },
+    /// Makes a directory of the private root writable.
+    Scratch {
+        /// Where.
+        at: CString,
+        /// Whether programs may be executed from it.
+        exec: bool,
+    },
+    /// Mounts the process table of the new pid namespace, without the shim.
+    Proc {
+        /// Where.
+        at: CString,
+    },
+    /// Mounts terminals of the sandbox's own.
+    Terminals {
+        /// Where.
+        at: CString,
+    },
+    /// Makes a path below a bind read-only; no component may be a symbolic link.
+    Protect {
+        /// Where.
+        at: CString,
+    },
+    /// Makes a directory below a bind a mount point, so that it cannot be renamed or replaced.
+    Pin {
+        /// Where.
+        at: CString,
+    },
+    /// Covers a path with nothing: a directory with an empty one, a file with an unreadable one.
+    Hide {
+        /// Where.
+        at: CString,
+        /// Whether it must exist.
+        missing: Missing,
+    },
+}
+
+impl Step {
+    /// A directory that can be covered by what `Hide` needs, made once per root.
+    pub const HIDDEN_DIRECTORY: &std::ffi::CStr = c"run/polder/hidden-directory";
+    /// The same for files.
+    pub const HIDDEN_FILE: &std::ffi::CStr = c"run/polder/hidden-file";
+}
+
+/// Where a bind comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A system path, symbolic links followed.
+    System(CString),
+    /// A path of the user's choice in its resolved form; a symbolic link in it ends the launch. With
+    /// [`Identity::Range`] the parent opens it and maps its owners.
+    Resolved(CString),
+}
+
+/// A resource limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rlimit {
+    /// `RLIMIT_*`.
+    pub resource: u32,
+    /// Both the soft and the hard value; lowered to the caller's hard limit where that is lower.
+    pub value: u64,
+}
+
+/// The rules of the second layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LandlockSpec {
+    /// The ABI that was probed.
+    pub abi: u32,
+    /// What is allowed; everything else is not.
+    pub rules: Vec<LandlockRule>,
+}
+
+/// One rule of the second layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LandlockRule {
+    /// An absolute path inside.
+    pub path: CString,
+    /// What may be done below it.
+    pub access: Access,
+    /// Whether the path must exist.
+    pub missing: Missing,
+}
+
+/// A name in a directory that must not come into being.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The directory, absolute inside; absent for every directory.
+    pub directory: Option<CString>,
+    /// The name in it.
+    pub name: CString,
+}
+
+/// What runs in the end.
+#[derive(Debug)]
+pub struct Command {
+    /// The files to try, in order, absolute or relative to the working directory.
+    pub candidates: Vec<CString>,
+    /// Its arguments, the first of which is its name.
+    pub argv: Vec<CString>,
+    /// Its environment, `NAME=value`.
+    pub env: Vec<CString>,
+    /// Where it starts, absolute inside.
+    pub workdir: CString,
+    /// Standard input, output and error; ignored with a terminal.
+    pub stdio: [OwnedFd; 3],
+    /// Whether it gets a terminal of the sandbox's own.
+    pub terminal: Option<Terminal>,
+}
+
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Lines.
+    pub rows: u16,
+    /// Characters on a line.
+    pub columns: u16,
+}

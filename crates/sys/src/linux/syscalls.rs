@@ -1,0 +1,538 @@
+//! The system calls that a sandboxed command may make, and why the others are missing. Pure.
+//!
+//! An allow-list: what is not named here does not exist (`ENOSYS`), so that a new call of a new kernel is closed until
+//! somebody has read about it. What is named under "refused" is known to programs, which take `EPERM` for an answer.
+
+use super::filter::{Instruction, Match, Rule, Test, Verdict, compile};
+use std::collections::BTreeMap;
+
+/// Whether the calls that create names go through the guard of protected paths that do not exist yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarded {
+    /// They do.
+    Yes,
+    /// There is nothing to guard.
+    No,
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) const ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+pub(crate) const ARCH: u32 = 0xc000_00b7;
+
+const ENOSYS: Verdict = Verdict::Errno(libc::ENOSYS as u16);
+const EPERM: Verdict = Verdict::Errno(libc::EPERM as u16);
+const EAFNOSUPPORT: Verdict = Verdict::Errno(libc::EAFNOSUPPORT as u16);
+
+/// Every flag of clone and unshare that makes a namespace.
+const NEW_NAMESPACES: u32 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u32
+    | 0x80;
+
+/// The bits that make a file run as its owner or group.
+const SETID_BITS: u32 = 0o6000;
+
+/// The compiled program.
+pub fn program(guarded: Guarded) -> Vec<Instruction> {
+    compile(ARCH, &rules(&guarded), ENOSYS)
+}
+
+/// The rules by number.
+pub fn rules(guarded: &Guarded) -> BTreeMap<u32, Rule> {
+    let mut rules = BTreeMap::new();
+    for number in ALLOWED.iter().chain(ALLOWED_BY_ARCH) {
+        rules.insert(*number as u32, Rule::Always(Verdict::Allow));
+    }
+    for number in REFUSED.iter().chain(REFUSED_BY_ARCH) {
+        rules.insert(*number as u32, Rule::Always(EPERM));
+    }
+    for (number, tests, otherwise) in tested() {
+        rules.insert(number as u32, Rule::Tests { tests, otherwise });
+    }
+    if *guarded == Guarded::Yes {
+        for (number, rule) in guarded_rules() {
+            rules.insert(number as u32, rule);
+        }
+    }
+    rules
+}
+
+const fn when(argument: u8, matches: Match, verdict: Verdict) -> Test {
+    Test { argument, matches, verdict }
+}
+
+fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
+    let setid = |argument| vec![when(argument, Match::AnyBit(SETID_BITS), EPERM)];
+    let created = |flags, mode| {
+        vec![
+            // Without O_CREAT and O_TMPFILE the mode is whatever the register held.
+            when(flags, Match::NoBit((libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32), Verdict::Allow),
+            when(mode, Match::AnyBit(SETID_BITS), EPERM),
+        ]
+    };
+    let mut tested = vec![
+        // No way into a namespace where the command would hold capabilities.
+        (libc::SYS_clone, vec![when(0, Match::AnyBit(NEW_NAMESPACES), EPERM)], Verdict::Allow),
+        (libc::SYS_unshare, vec![when(0, Match::AnyBit(NEW_NAMESPACES), EPERM)], Verdict::Allow),
+        // Typing into the terminal of the caller: TIOCSTI, and TIOCLINUX which pastes on a console.
+        (
+            libc::SYS_ioctl,
+            vec![when(1, Match::Equals(0x5412), EPERM), when(1, Match::Equals(0x541c), EPERM)],
+            Verdict::Allow,
+        ),
+        // Families by list: local, internet, and the routing socket that getaddrinfo asks. No vsock, packet, alg, …
+        (
+            libc::SYS_socket,
+            vec![
+                when(0, Match::Equals(libc::AF_UNIX as u32), Verdict::Allow),
+                when(0, Match::Equals(libc::AF_INET as u32), Verdict::Allow),
+                when(0, Match::Equals(libc::AF_INET6 as u32), Verdict::Allow),
+                // Netlink is more than routing, which is its protocol 0.
+                when(2, Match::AnyBit(u32::MAX), EAFNOSUPPORT),
+                when(0, Match::Equals(libc::AF_NETLINK as u32), Verdict::Allow),
+            ],
+            EAFNOSUPPORT,
+        ),
+        (libc::SYS_socketpair, vec![when(0, Match::Equals(libc::AF_UNIX as u32), Verdict::Allow)], EAFNOSUPPORT),
+        // A listener of the command's own would sit in front of ours and could let calls continue.
+        (libc::SYS_seccomp, vec![when(1, Match::AnyBit(1 << 3), EPERM)], Verdict::Allow),
+        // The execution domains that do not switch off address randomisation or write protection.
+        (
+            libc::SYS_personality,
+            [0, 0x0002_0000, 0xffff_ffff].map(|n| when(0, Match::Equals(n), Verdict::Allow)).to_vec(),
+            EPERM,
+        ),
+        // A file that runs as its owner on the host must not come out of a sandbox.
+        (libc::SYS_fchmod, setid(1), Verdict::Allow),
+        (libc::SYS_fchmodat, setid(2), Verdict::Allow),
+        (SYS_FCHMODAT2, setid(2), Verdict::Allow),
+        (libc::SYS_mkdirat, setid(2), Verdict::Allow),
+        (libc::SYS_mknodat, setid(2), Verdict::Allow),
+        (libc::SYS_openat, created(2, 3), Verdict::Allow),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    tested.extend([
+        (libc::SYS_chmod, setid(1), Verdict::Allow),
+        (libc::SYS_mkdir, setid(1), Verdict::Allow),
+        (libc::SYS_mknod, setid(1), Verdict::Allow),
+        (libc::SYS_creat, setid(1), Verdict::Allow),
+        (libc::SYS_open, created(1, 2), Verdict::Allow),
+    ]);
+    tested
+}
+
+/// Every call that can create a name; see `guard.rs`.
+fn guarded_rules() -> Vec<(i64, Rule)> {
+    let notify = Rule::Always(Verdict::Notify);
+    let setid_or_notify =
+        |mode| Rule::Tests { tests: vec![when(mode, Match::AnyBit(SETID_BITS), EPERM)], otherwise: Verdict::Notify };
+    let open = |flags, mode| Rule::Tests {
+        tests: vec![
+            when(flags, Match::NoBit((libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32), Verdict::Allow),
+            when(mode, Match::AnyBit(SETID_BITS), EPERM),
+            // O_TMPFILE makes a file without a name; linkat, which gives it one, is notified.
+            when(flags, Match::NoBit(libc::O_CREAT as u32), Verdict::Allow),
+        ],
+        otherwise: Verdict::Notify,
+    };
+    let mut rules = vec![
+        (libc::SYS_openat, open(2, 3)),
+        (libc::SYS_mkdirat, setid_or_notify(2)),
+        (libc::SYS_mknodat, setid_or_notify(2)),
+        (libc::SYS_renameat, notify.clone()),
+        (libc::SYS_renameat2, notify.clone()),
+        (libc::SYS_linkat, notify.clone()),
+        (libc::SYS_symlinkat, notify.clone()),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    rules.extend([
+        (libc::SYS_open, open(1, 2)),
+        (libc::SYS_creat, setid_or_notify(1)),
+        (libc::SYS_mkdir, setid_or_notify(1)),
+        (libc::SYS_mknod, setid_or_notify(1)),
+        (libc::SYS_rename, notify.clone()),
+        (libc::SYS_link, notify.clone()),
+        (libc::SYS_symlink, notify),
+    ]);
+    #[cfg(not(target_arch = "x86_64"))]
+    drop(notify);
+    rules
+}
+
+const SYS_FCHMODAT2: i64 = 452;
+
+/// Refused with `EPERM`: programs know these, ask for them and go on without.
+const REFUSED: &[i64] = &[
+    // Changing what is mounted.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    // Entering what others made.
+    libc::SYS_setns,
+    // Opening files by number instead of by name, past every view.
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // Large interfaces into the kernel that have been the way out of many sandboxes.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Everybody's files and identities at once.
+    libc::SYS_fanotify_init,
+    libc::SYS_kcmp,
+    libc::SYS_process_madvise,
+    // The machine itself.
+    libc::SYS_reboot,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_acct,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_nfsservctl,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+];
+
+#[cfg(target_arch = "x86_64")]
+const REFUSED_BY_ARCH: &[i64] = &[
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+    libc::SYS_kexec_file_load,
+    libc::SYS__sysctl,
+];
+#[cfg(target_arch = "aarch64")]
+const REFUSED_BY_ARCH: &[i64] = &[];
+
+/// Allowed without a look. Missing on purpose, so `ENOSYS`: `clone3` (its flags are behind a pointer; libraries then
+/// use `clone`), `openat2` (its mode is), `io_uring_*` (it makes calls that no filter sees).
+const ALLOWED: &[i64] = &[
+    // Files.
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_close,
+    libc::SYS_fstat,
+    libc::SYS_lseek,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_preadv,
+    libc::SYS_pwritev,
+    libc::SYS_preadv2,
+    libc::SYS_pwritev2,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+    libc::SYS_tee,
+    libc::SYS_vmsplice,
+    libc::SYS_copy_file_range,
+    libc::SYS_fcntl,
+    libc::SYS_flock,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_sync,
+    libc::SYS_syncfs,
+    libc::SYS_sync_file_range,
+    libc::SYS_truncate,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fadvise64,
+    libc::SYS_readahead,
+    libc::SYS_getdents64,
+    libc::SYS_getcwd,
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_unlinkat,
+    libc::SYS_readlinkat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_fstatfs,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_umask,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_dup,
+    libc::SYS_dup3,
+    libc::SYS_pipe2,
+    libc::SYS_close_range,
+    libc::SYS_memfd_create,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
+    libc::SYS_inotify_rm_watch,
+    451, // cachestat
+    // Waiting for files.
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    441, // epoll_pwait2
+    libc::SYS_eventfd2,
+    libc::SYS_signalfd4,
+    libc::SYS_timerfd_create,
+    libc::SYS_timerfd_settime,
+    libc::SYS_timerfd_gettime,
+    // The old asynchronous interface, which databases use; it opens nothing.
+    libc::SYS_io_setup,
+    libc::SYS_io_destroy,
+    libc::SYS_io_getevents,
+    libc::SYS_io_submit,
+    libc::SYS_io_cancel,
+    // Memory.
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_mincore,
+    libc::SYS_msync,
+    libc::SYS_mlock,
+    libc::SYS_mlock2,
+    libc::SYS_munlock,
+    libc::SYS_mlockall,
+    libc::SYS_munlockall,
+    libc::SYS_brk,
+    libc::SYS_remap_file_pages,
+    libc::SYS_membarrier,
+    libc::SYS_rseq,
+    libc::SYS_pkey_alloc,
+    libc::SYS_pkey_free,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_mbind,
+    libc::SYS_get_mempolicy,
+    libc::SYS_set_mempolicy,
+    447, // memfd_secret
+    450, // set_mempolicy_home_node
+    453, // map_shadow_stack
+    462, // mseal
+    // Processes, seen from inside their own namespace.
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_mrelease,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_gettid,
+    libc::SYS_getpgid,
+    libc::SYS_setpgid,
+    libc::SYS_getsid,
+    libc::SYS_setsid,
+    libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list,
+    libc::SYS_get_robust_list,
+    libc::SYS_futex,
+    449, // futex_waitv
+    454, // futex_wake
+    455, // futex_wait
+    456, // futex_requeue
+    libc::SYS_prctl,
+    libc::SYS_getrlimit,
+    libc::SYS_setrlimit,
+    libc::SYS_prlimit64,
+    libc::SYS_getrusage,
+    libc::SYS_getpriority,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_get,
+    libc::SYS_ioprio_set,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_getscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_getparam,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_getattr,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_get_priority_max,
+    libc::SYS_sched_get_priority_min,
+    libc::SYS_sched_rr_get_interval,
+    libc::SYS_getcpu,
+    // Restricting further is always welcome.
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_restrict_self,
+    // Signals.
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_rt_sigpending,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    // Identities; without capabilities they change nothing.
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getresuid,
+    libc::SYS_getresgid,
+    libc::SYS_getgroups,
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setfsuid,
+    libc::SYS_setfsgid,
+    libc::SYS_setgroups,
+    libc::SYS_capget,
+    libc::SYS_capset,
+    // Time.
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    libc::SYS_gettimeofday,
+    libc::SYS_times,
+    libc::SYS_getitimer,
+    libc::SYS_setitimer,
+    libc::SYS_timer_create,
+    libc::SYS_timer_settime,
+    libc::SYS_timer_gettime,
+    libc::SYS_timer_getoverrun,
+    libc::SYS_timer_delete,
+    // The machine, read only.
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_getrandom,
+    // Sockets, once made.
+    libc::SYS_connect,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_sendto,
+    libc::SYS_recvfrom,
+    libc::SYS_sendmsg,
+    libc::SYS_recvmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_shutdown,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    // System V and POSIX queues, in a namespace of their own.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmdt,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
+];
+
+/// The older spellings that only this architecture has.
+#[cfg(target_arch = "x86_64")]
+const ALLOWED_BY_ARCH: &[i64] = &[
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_poll,
+    libc::SYS_select,
+    libc::SYS_access,
+    libc::SYS_pipe,
+    libc::SYS_dup2,
+    libc::SYS_alarm,
+    libc::SYS_pause,
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_getdents,
+    libc::SYS_rename,
+    libc::SYS_rmdir,
+    libc::SYS_link,
+    libc::SYS_unlink,
+    libc::SYS_symlink,
+    libc::SYS_readlink,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_getpgrp,
+    libc::SYS_arch_prctl,
+    libc::SYS_time,
+    libc::SYS_epoll_create,
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_inotify_init,
+    libc::SYS_signalfd,
+    libc::SYS_eventfd,
+    334, // rseq
+];
+#[cfg(target_arch = "aarch64")]
+const ALLOWED_BY_ARCH: &[i64] = &[];

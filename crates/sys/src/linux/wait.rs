@@ -1,0 +1,105 @@
+//! What the caller of a sandbox needs from the kernel: pipes, waiting, signals as descriptors, the clock of a run.
+
+use super::call::{Errno, check, check_fd, check_int};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr;
+use std::time::Duration;
+
+/// A pipe: what is written into the second comes out of the first.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [-1i32; 2];
+    // SAFETY: room for two descriptors.
+    check_int(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    Ok((check_fd(i64::from(ends[0]))?, check_fd(i64::from(ends[1]))?))
+}
+
+/// Another number for the same open file, above the three standard ones, closed on exec.
+pub fn duplicate(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    // SAFETY: plain numbers.
+    Ok(check_fd(i64::from(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) }))?)
+}
+
+/// Whether three standard descriptors are open; a caller may have closed some of them.
+pub fn is_open(fd: RawFd) -> bool {
+    // SAFETY: plain numbers; asking for flags changes nothing.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) != -1 }
+}
+
+/// Waits until one of the descriptors can be read or is at its end; says which. An empty answer is a time-out.
+pub fn readable(fds: &[Option<BorrowedFd<'_>>], timeout: Option<Duration>) -> io::Result<Vec<bool>> {
+    let mut list: Vec<_> = fds
+        .iter()
+        .map(|fd| libc::pollfd { fd: fd.map_or(-1, |fd| fd.as_raw_fd()), events: libc::POLLIN, revents: 0 })
+        .collect();
+    let timeout_ms = match timeout {
+        None => -1,
+        // Rounded up, so that a wait of less than a millisecond does not spin.
+        Some(span) => i32::try_from(span.as_micros().div_ceil(1000)).unwrap_or(i32::MAX),
+    };
+    // SAFETY: the list is valid for its length.
+    match check_int(unsafe { libc::poll(list.as_mut_ptr(), list.len() as _, timeout_ms) }) {
+        Ok(_) | Err(Errno(libc::EINTR)) => Ok(list.iter().map(|entry| entry.revents != 0).collect()),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Signals that arrive on a descriptor instead of interrupting; the old mask comes back when it is dropped.
+#[derive(Debug)]
+pub struct Signals {
+    fd: OwnedFd,
+    old: libc::sigset_t,
+}
+
+impl Signals {
+    /// Blocks these signals for this thread and makes them readable.
+    pub fn watch(signals: &[i32]) -> io::Result<Self> {
+        // SAFETY: all-zero is a valid set; both sets are valid for the calls.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut old: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in signals {
+                libc::sigaddset(&raw mut set, *signal);
+            }
+            check_int(libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut old))?;
+            let fd = check_fd(i64::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)))?;
+            Ok(Self { fd, old })
+        }
+    }
+
+    /// Readable when a signal waits.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.fd)
+    }
+
+    /// The next signal, if one waits.
+    pub fn next(&self) -> Option<i32> {
+        // SAFETY: all-zero is a valid record.
+        let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the record is valid for its size.
+        let got = check(unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) } as i64);
+        (got == Ok(size as i64)).then_some(info.ssi_signo as i32)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: restores the set that `watch` read.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.old, ptr::null_mut()) };
+    }
+}
+
+/// The signals by which people and supervisors end a program.
+pub const END_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+/// The size of the terminal changed.
+pub const WINDOW_CHANGED: i32 = libc::SIGWINCH;
+/// An ordinary request to end.
+pub const TERMINATE: i32 = libc::SIGTERM;
+
+/// The effective user and group of this process.
+pub fn effective_ids() -> (u32, u32) {
+    // SAFETY: no arguments, cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}

@@ -1,0 +1,138 @@
+//! What the shim and the caller say to each other: short records of one size over a seqpacket socket.
+//!
+//! Used between clone and exec: nothing here allocates. The caller's end is also the lifeline: when it closes, for
+//! whatever reason, the shim ends and the kernel takes the whole pid namespace with it.
+
+use super::call::{Errno, check};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// How many descriptors one record can carry; the kernel's own limit is 253.
+pub(crate) const DESCRIPTORS_MAX: usize = 200;
+
+/// The kinds of record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Tag {
+    /// Shim: the command was started.
+    Ready = 1,
+    /// Shim: a step of the set-up failed. a: stage, b: index, c: errno, d: call.
+    Failed = 2,
+    /// Shim: the command could not be executed. c: errno.
+    NotStarted = 3,
+    /// Shim: the command ended. a: wait status, d: cpu in µs, e: peak in KiB, f: flags.
+    Ended = 4,
+    /// Shim: the master side of the terminal is attached.
+    Master = 5,
+    /// Shim: a reserved name was asked for. a: its index, b: pid.
+    Denied = 6,
+    /// Shim: a file that must not stay was removed. a: its index.
+    Swept = 7,
+    /// Caller: the maps are written, go on; mapped trees are attached.
+    Go = 16,
+    /// Caller: send this signal to the command. a: the signal.
+    Signal = 17,
+}
+
+/// The private file systems were full when the command ended.
+pub(crate) const FLAG_DISK_FULL: u64 = 1;
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Record {
+    pub(crate) tag: u32,
+    pub(crate) a: i32,
+    pub(crate) b: i32,
+    pub(crate) c: i32,
+    pub(crate) d: u64,
+    pub(crate) e: u64,
+    pub(crate) f: u64,
+}
+
+impl Record {
+    pub(crate) const fn new(tag: Tag) -> Self {
+        Self { tag: tag as u32, a: 0, b: 0, c: 0, d: 0, e: 0, f: 0 }
+    }
+}
+
+/// Room for the descriptors of one record, aligned as the kernel's header wants it.
+#[repr(C, align(8))]
+struct ControlBuffer([u8; 16 + 4 * DESCRIPTORS_MAX]);
+
+/// Sends a record, with descriptors if there are any.
+pub(crate) fn send(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd]) -> Result<(), Errno> {
+    let mut part = libc::iovec { iov_base: (&raw const *record).cast_mut().cast(), iov_len: size_of::<Record>() };
+    let mut control = ControlBuffer([0; 16 + 4 * DESCRIPTORS_MAX]);
+    // SAFETY: all-zero is a valid `msghdr`.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    if !descriptors.is_empty() {
+        if descriptors.len() > DESCRIPTORS_MAX {
+            return Err(Errno(libc::E2BIG));
+        }
+        let bytes = size_of_val(descriptors) as u32;
+        // SAFETY: the buffer is larger than CMSG_SPACE of the largest list, and aligned for its header.
+        unsafe {
+            header.msg_control = control.0.as_mut_ptr().cast();
+            header.msg_controllen = libc::CMSG_SPACE(bytes) as _;
+            let first = libc::CMSG_FIRSTHDR(&raw const header);
+            (*first).cmsg_level = libc::SOL_SOCKET;
+            (*first).cmsg_type = libc::SCM_RIGHTS;
+            (*first).cmsg_len = libc::CMSG_LEN(bytes) as _;
+            std::ptr::copy_nonoverlapping(descriptors.as_ptr().cast::<u8>(), libc::CMSG_DATA(first), bytes as usize);
+        }
+    }
+    // SAFETY: the header points at buffers that outlive the call.
+    check(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL) } as i64).map(drop)
+}
+
+/// Sends a record if the other side has room for it right now.
+pub(crate) fn try_send(socket: BorrowedFd<'_>, record: &Record) -> Result<(), Errno> {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the record is valid for its size.
+    check(unsafe { libc::send(socket.as_raw_fd(), (&raw const *record).cast(), size_of::<Record>(), flags) } as i64)
+        .map(drop)
+}
+
+/// Receives a record into `descriptors`; gives the record and how many descriptors came. `None` is the end.
+pub(crate) fn receive(socket: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Option<Record>, Errno> {
+    let mut record = Record { tag: 0, a: 0, b: 0, c: 0, d: 0, e: 0, f: 0 };
+    let mut part = libc::iovec { iov_base: (&raw mut record).cast(), iov_len: size_of::<Record>() };
+    let mut control = ControlBuffer([0; 16 + 4 * DESCRIPTORS_MAX]);
+    // SAFETY: all-zero is a valid `msghdr`.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = size_of::<ControlBuffer>() as _;
+    // SAFETY: the header points at buffers that outlive the call.
+    let got = loop {
+        match check(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_CMSG_CLOEXEC) } as i64) {
+            Err(Errno(libc::EINTR)) => {}
+            other => break other?,
+        }
+    };
+    if got == 0 {
+        return Ok(None);
+    }
+    if got as usize != size_of::<Record>() || header.msg_flags & libc::MSG_CTRUNC != 0 {
+        return Err(Errno(libc::EBADMSG));
+    }
+    // SAFETY: the kernel filled the control buffer; the macros walk within its length.
+    unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const header);
+        if !first.is_null() && (*first).cmsg_type == libc::SCM_RIGHTS {
+            let bytes = (*first).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+            let numbers = libc::CMSG_DATA(first).cast::<RawFd>();
+            for i in 0..bytes / size_of::<RawFd>() {
+                let owned = OwnedFd::from_raw_fd(numbers.add(i).read_unaligned());
+                match descriptors.get_mut(i) {
+                    Some(place) => *place = Some(owned),
+                    None => drop(owned),
+                }
+            }
+        }
+    }
+    Ok(Some(record))
+}
