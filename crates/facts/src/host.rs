@@ -185,6 +185,8 @@ pub enum Entry {
 pub struct TreeFacts {
     /// The workspace, resolved: no component is a symbolic link.
     pub root: PathBuf,
+    /// Where the command starts: the workspace or a directory in it, resolved.
+    pub start: PathBuf,
     /// For a linked git worktree: where the repository behind it lives.
     pub worktree: Option<WorktreeFacts>,
     /// What stands at each path that the policy protects or denies, and at each of its parents, keyed by absolute

@@ -12,7 +12,7 @@ impl Plan {
         let mut text = self.to_string();
         // Values of variables are not printed, but they are part of what happens.
         for (name, value) in &self.env {
-            let _ = write!(text, "{name:?}={value:?}\n");
+            let _ = writeln!(text, "{name:?}={value:?}");
         }
         for written in &self.files.written {
             text.push_str(&written.content);

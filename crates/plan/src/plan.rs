@@ -61,6 +61,14 @@ pub struct Identity {
     pub hostname: &'static str,
 }
 
+impl Plan {
+    /// Where the workspace appears inside.
+    pub fn workspace_guest(&self) -> &GuestPath {
+        let workspace = self.files.shown.iter().find(|shown| shown.role == Role::Workspace);
+        workspace.map_or(&self.workdir, |shown| &shown.guest)
+    }
+}
+
 /// What the command sees, parents before children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileView {

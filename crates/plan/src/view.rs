@@ -94,7 +94,8 @@ pub(crate) fn build(policy: &Policy, host: &HostFacts, identity: &Identity) -> R
         scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
     };
     Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new() }.build();
-    if faults.is_empty() { Ok(Viewed { files: view, workdir }) } else { Err(faults) }
+    let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
+    if faults.is_empty() { Ok(Viewed { files: view, workdir: start }) } else { Err(faults) }
 }
 
 /// A workspace is a project: not the whole machine, not the home directory, not a part of the system.

@@ -52,6 +52,7 @@ pub fn machine(environment: &BTreeMap<OsString, OsString>, workspace: &Path) -> 
 pub fn gather(
     policy: &Policy,
     workspace: &Path,
+    start: &Path,
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<HostFacts, FactsError> {
     let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
@@ -72,7 +73,7 @@ pub fn gather(
         matches.insert(text.clone(), found);
     }
     let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
-    let mut tree = look::tree(&root, &literals, &sources).map_err(fault)?;
+    let mut tree = look::tree(&root, start, &literals, &sources).map_err(fault)?;
     tree.matches = matches;
     let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
     Ok(HostFacts {

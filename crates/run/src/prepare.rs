@@ -30,14 +30,15 @@ pub enum PrepareError {
     Plan(#[from] Faults),
 }
 
-/// Decides everything about a run and starts nothing.
+/// Decides everything about a run and starts nothing. The command starts in `start`, which lies in the workspace.
 pub fn prepare(
     policy: &Policy,
     command: &[OsString],
     workspace: &Path,
+    start: &Path,
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<Prepared, PrepareError> {
-    let host = gather(policy, workspace, environment)?;
+    let host = gather(policy, workspace, start, environment)?;
     let plan = compile(policy, &host, command)?;
     let chosen = choose(&plan, &host);
     Ok(Prepared { plan, host, chosen })

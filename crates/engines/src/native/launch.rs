@@ -176,7 +176,7 @@ impl NativeRun {
         let grant = match directory {
             None => Some(Grant::FsWrite(format!("**/{name}").into())),
             Some(_) => {
-                let relative = std::path::Path::new(&target).strip_prefix(self.plan.workdir.as_path());
+                let relative = std::path::Path::new(&target).strip_prefix(self.plan.workspace_guest().as_path());
                 relative.ok().map(|path| Grant::FsWrite(path.to_owned()))
             }
         };

@@ -74,8 +74,9 @@ pub fn entry(path: &Path) -> Entry {
 }
 
 /// Looks at a workspace, at the paths named for it, and at all their parents within it.
-pub fn tree(root: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
+pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
     let root = fs::canonicalize(root)?;
+    let start = fs::canonicalize(start)?;
     if !fs::metadata(&root)?.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
     }
@@ -103,7 +104,7 @@ pub fn tree(root: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Resul
             Some((source.clone(), Resolved { path, entry }))
         })
         .collect();
-    Ok(TreeFacts { root, worktree, entries, matches: BTreeMap::new(), submodules, sources })
+    Ok(TreeFacts { root, start, worktree, entries, matches: BTreeMap::new(), submodules, sources })
 }
 
 /// The parts of submodules that git on the host obeys: their hooks and config, and the files that point to them.

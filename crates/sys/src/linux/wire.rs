@@ -106,8 +106,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>
     header.msg_iovlen = 1;
     header.msg_control = control.0.as_mut_ptr().cast();
     header.msg_controllen = size_of::<ControlBuffer>() as _;
-    // SAFETY: the header points at buffers that outlive the call.
     let got = loop {
+        // SAFETY: the header points at buffers that outlive the call.
         match check(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_CMSG_CLOEXEC) } as i64) {
             Err(Errno(libc::EINTR)) => {}
             other => break other?,

@@ -1,0 +1,299 @@
+//! The command line as one table: flags, help, completions and man pages come from here.
+
+use clap::{Args, Parser, Subcommand};
+use polder::{Grant, Overrides};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Run a command in the strongest sandbox that this machine offers.
+#[derive(Debug, Parser)]
+#[command(
+    name = "polder",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  polder run -- make test                 the current directory is writable, nothing else is; no network
+  polder run --read-only -- ./check.sh    nothing is writable but /tmp and an empty home
+  polder run --dry-run -- make test       what would happen, and what enforces it
+  polder shell                            a shell in the sandbox
+  polder doctor                           what this machine can enforce
+
+Exit code: the command's own; 124 timed out; 125 polder could not do its part; 126 and 127 the command
+cannot be executed or does not exist; 128+n ended by signal n."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a command in a sandbox.
+    Run(RunArgs),
+    /// Start a shell in a sandbox, with a terminal of its own.
+    Shell(ShellArgs),
+    /// Show what this machine can enforce, by trying it.
+    Doctor(DoctorArgs),
+    /// Check, show or describe the configuration.
+    Config(ConfigArgs),
+    /// Trust this very content of the project's configuration file.
+    Trust(TrustArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
+    /// Write the man pages into a directory.
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+/// What a command may do.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PolicyArgs {
+    /// The sandbox of the configuration to use.
+    #[arg(short, long, value_name = "NAME", help_heading = "Policy")]
+    pub(crate) sandbox: Option<String>,
+    /// The engine that enforces it; `auto` takes the strongest that works here.
+    #[arg(short, long, value_name = "ID", help_heading = "Policy")]
+    pub(crate) engine: Option<String>,
+    /// Work on this directory instead of the current one.
+    #[arg(short = 'C', long, value_name = "DIR", help_heading = "Policy")]
+    pub(crate) directory: Option<PathBuf>,
+    /// A configuration file on top of those that are found.
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    pub(crate) config: Option<PathBuf>,
+    /// Trust the project's configuration file for this call.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) trust: bool,
+    /// What the command may reach: none, restricted or full.
+    #[arg(long, value_name = "MODE", help_heading = "Policy")]
+    pub(crate) network: Option<String>,
+    /// Allow one thing: fs.read=PATH, fs.write=PATH, net.connect=HOST[:PORT], env=NAME.
+    #[arg(long, value_name = "GRANT", help_heading = "Policy")]
+    pub(crate) allow: Vec<Grant>,
+    /// Let the command reach a host, and nothing else.
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Policy")]
+    pub(crate) allow_host: Vec<String>,
+    /// Show a host path inside, read-only unless `:rw` is added.
+    #[arg(long, value_name = "HOST[:GUEST][:rw]", help_heading = "Policy")]
+    pub(crate) bind: Vec<String>,
+    /// Pass a variable on, or set it.
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Policy")]
+    pub(crate) env: Vec<String>,
+    /// Make the workspace read-only.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) read_only: bool,
+    /// Where the workspace appears inside: an absolute path, or `host` for its own.
+    #[arg(long, value_name = "PATH", help_heading = "Policy")]
+    pub(crate) workdir: Option<String>,
+    /// Keep changes apart from the real tree.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) cow: bool,
+    /// Share a named workspace between runs.
+    #[arg(long, value_name = "NAME", help_heading = "Policy")]
+    pub(crate) workspace: Option<String>,
+    /// Memory of all processes together, such as 512M.
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    pub(crate) memory: Option<String>,
+    /// CPU seconds per second, such as 1.5.
+    #[arg(long, value_name = "NUMBER", help_heading = "Limits")]
+    pub(crate) cpus: Option<String>,
+    /// Processes and threads together.
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    pub(crate) pids: Option<String>,
+    /// Bytes in the private file systems (/tmp, /dev/shm, home) together.
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    pub(crate) disk: Option<String>,
+    /// Open files of one process.
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    pub(crate) files: Option<String>,
+    /// Bytes on stdout and stderr together.
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    pub(crate) output: Option<String>,
+    /// Time from start to end, such as 10m.
+    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    pub(crate) timeout: Option<String>,
+    /// Refuse to start unless this guarantee is enforced in full.
+    #[arg(long, value_name = "GUARANTEE", help_heading = "Guarantees")]
+    pub(crate) require: Vec<String>,
+    /// Go on although this guarantee is not kept in full here. Weakens the sandbox.
+    #[arg(long, value_name = "GUARANTEE", help_heading = "Guarantees")]
+    pub(crate) accept: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder run -- npm test
+  polder run --timeout 10m --memory 2G -- cargo build
+  polder run --bind ~/.gitconfig -- git commit -m work
+  polder run --json -- make | jq -r 'select(.type==\"violation\")'")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Print the plan and what enforces it, and run nothing.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+    /// Print events as JSON lines; with --dry-run, the plan as JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Give the command a terminal of its own.
+    #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Output")]
+    pub(crate) tty: bool,
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShellArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// The shell; bash if it is there, else sh.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print the findings as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Attack every engine that works here, each attack with its control.
+    #[arg(long)]
+    pub(crate) attack: bool,
+    /// Only attacks whose name contains this.
+    #[arg(long, value_name = "TEXT", requires = "attack")]
+    pub(crate) only: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) verb: ConfigVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigVerb {
+    /// Report everything that is wrong with the configuration.
+    Check(ConfigCheckArgs),
+    /// Show the policy that a run would have, and where each value comes from.
+    Show(ConfigShowArgs),
+    /// Print the JSON schema of the configuration.
+    Schema(ConfigSchemaArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigCheckArgs {
+    /// Check this file instead of those that are found.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print the faults as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Print the policy as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigSchemaArgs {
+    /// The schema of `.visor.yaml` instead of polder's own files.
+    #[arg(long)]
+    pub(crate) visor: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Work on this directory instead of the current one.
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Show what the file asks for, and whether it is trusted; change nothing.
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Take the trust back.
+    #[arg(long, conflicts_with = "show")]
+    pub(crate) revoke: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Where the pages are written.
+    pub(crate) directory: PathBuf,
+}
+
+impl PolicyArgs {
+    /// The flags as the policy layer knows them.
+    pub(crate) fn overrides(&self) -> Overrides {
+        let Self {
+            sandbox,
+            engine,
+            directory: _,
+            config: _,
+            trust: _,
+            network,
+            allow,
+            allow_host,
+            bind,
+            env,
+            read_only,
+            workdir,
+            cow,
+            workspace,
+            memory,
+            cpus,
+            pids,
+            disk,
+            files,
+            output,
+            timeout,
+            require,
+            accept,
+        } = self.clone();
+        Overrides {
+            sandbox,
+            engine,
+            network,
+            allow,
+            allow_host,
+            bind,
+            env,
+            read_only: read_only.then_some(true),
+            cow: cow.then_some(true),
+            workspace,
+            workdir,
+            memory,
+            cpus,
+            pids,
+            disk,
+            files,
+            output,
+            timeout,
+            require,
+            accept,
+        }
+    }
+
+    /// The sandbox that these flags describe.
+    pub(crate) fn sandbox(&self) -> polder::Sandbox {
+        let directory = self.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+        let sandbox = polder::Sandbox::in_directory(directory).with_configuration().overrides(self.overrides());
+        let sandbox = match &self.config {
+            Some(file) => sandbox.with_configuration_file(file),
+            None => sandbox,
+        };
+        if self.trust { sandbox.trust_project() } else { sandbox }
+    }
+}

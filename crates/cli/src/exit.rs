@@ -1,0 +1,57 @@
+//! How polder ends when the command did not: one clear message on stderr, and 125.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Polder could not do its part.
+pub(crate) const FAILED: u8 = 125;
+
+/// Why a verb failed, as the user reads it.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            let inner_text = inner.to_string();
+            // A transparent wrapper repeats what it wraps.
+            if !text.contains(&inner_text) {
+                text.push_str(": ");
+                text.push_str(&inner_text);
+            }
+            cause = inner.source();
+        }
+        Self(text)
+    }
+}
+
+/// Says why, in polder's voice.
+pub(crate) fn failed(failure: &Failure) -> ExitCode {
+    say(&failure.0);
+    ExitCode::from(FAILED)
+}
+
+/// One message of polder's own. Nobody listening is not an error.
+pub(crate) fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "polder: {}", printable(message));
+}
+
+/// Text from a configuration file or a kernel, with control characters made visible.
+pub(crate) fn printable(text: &str) -> String {
+    let visible = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(visible).collect()
+}
+
+/// Help goes to stdout with 0; a wrong call is polder's failure, never the command's.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,36 @@
+//! The `polder` command: arguments in, façade called, results and exit codes out. One file per verb.
+#![forbid(unsafe_code)]
+
+mod args;
+mod completions;
+mod config;
+mod doctor;
+mod exit;
+mod render;
+mod run;
+mod shell;
+mod trust;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let verb = match Cli::try_parse() {
+        Ok(Cli { verb }) => verb,
+        Err(error) => return exit::usage(&error),
+    };
+    let result = match verb {
+        Verb::Run(args) => run::run(args),
+        Verb::Shell(args) => shell::shell(args),
+        Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Config(args) => config::config(args),
+        Verb::Trust(args) => trust::trust(&args),
+        Verb::Completions(args) => completions::completions(&args),
+        Verb::Man(args) => completions::man(&args),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => exit::failed(&failure),
+    }
+}

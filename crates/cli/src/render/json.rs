@@ -1,0 +1,118 @@
+//! JSON for programs: the same fields everywhere, times in RFC 3339, units in the names.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use polder::{Ending, Event, EventKind, Outcome, Output, Planned, Report, Verdict, Violation};
+use serde_json::{Map, Value, json};
+
+/// One event as one line.
+pub(crate) fn event(event: &Event) -> Value {
+    let (kind, mut rest) = match &event.kind {
+        EventKind::Starting { engine, reason } => ("starting", json!({"engine": engine, "reason": reason})),
+        EventKind::Ready => ("ready", json!({})),
+        EventKind::Output(Output::Stdout, bytes) => ("stdout", data(bytes)),
+        EventKind::Output(Output::Stderr, bytes) => ("stderr", data(bytes)),
+        EventKind::Violation(found) => ("violation", json!({"violation": violation(found)})),
+        EventKind::Limit(limit) => ("limit", json!({"limit": limit.name()})),
+        EventKind::Downgrade { guarantee, reason } => {
+            ("downgrade", json!({"guarantee": guarantee.name(), "reason": reason}))
+        }
+        EventKind::Exit(ended) => ("exit", json!({"outcome": outcome(ended)})),
+        EventKind::Stopped => ("stopped", json!({})),
+    };
+    let mut object = Map::new();
+    object.insert("type".to_owned(), kind.into());
+    object.insert("run".to_owned(), event.run.0.clone().into());
+    object.insert("seq".to_owned(), event.seq.into());
+    object.insert("time".to_owned(), humantime::format_rfc3339_millis(event.time).to_string().into());
+    if let Some(more) = rest.as_object_mut() {
+        object.append(more);
+    }
+    Value::Object(object)
+}
+
+/// Text as text, everything else as base64.
+fn data(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json!({"data": text}),
+        Err(_) => json!({"base64": STANDARD.encode(bytes)}),
+    }
+}
+
+fn violation(violation: &Violation) -> Value {
+    let Violation { action, target, rule, layer, pid, exe, count, grant } = violation;
+    json!({
+        "action": action.name(),
+        "target": target,
+        "rule": rule,
+        "layer": layer,
+        "pid": pid,
+        "exe": exe,
+        "count": count,
+        "suggestedCapability": grant.as_ref().map(ToString::to_string),
+    })
+}
+
+/// How a run ended.
+pub(crate) fn outcome(outcome: &Outcome) -> Value {
+    let Outcome { ending, limit, usage, violations } = outcome;
+    let (state, signal) = match ending {
+        Ending::Exited(_) => ("exited", None),
+        Ending::Signalled(signal) => ("signalled", Some(*signal)),
+        Ending::TimedOut => ("timed-out", None),
+        Ending::LimitReached => ("limit", None),
+        Ending::Interrupted(signal) => ("interrupted", Some(*signal)),
+        Ending::NotExecutable(_) => ("not-executable", None),
+        Ending::NotFound => ("not-found", None),
+        Ending::Lost => ("lost", None),
+    };
+    json!({
+        "state": state,
+        "exitCode": outcome.exit_code(),
+        "signal": signal,
+        "limit": limit.map(|limit| limit.name()),
+        "wallMs": u64::try_from(usage.wall.as_millis()).unwrap_or(u64::MAX),
+        "cpuMs": u64::try_from(usage.cpu.as_millis()).unwrap_or(u64::MAX),
+        "peakRssBytes": usage.peak_rss_bytes,
+        "violations": violations,
+    })
+}
+
+/// A plan and what enforces it.
+pub(crate) fn plan(planned: &Planned) -> Value {
+    let plan = planned.plan();
+    let (engine, report, refused) = match planned.report() {
+        Report::Fits { fit, reason } => {
+            let verdicts: Map<String, Value> = fit
+                .verdicts
+                .iter()
+                .map(|(guarantee, verdict)| {
+                    let value = match verdict {
+                        Verdict::Enforced { by } => json!({"verdict": "enforced", "by": by}),
+                        Verdict::Weaker { by, gap } => {
+                            json!({"verdict": "weaker", "by": by, "reason": gap.reason, "remedy": gap.remedy})
+                        }
+                        Verdict::Cannot { gap } => {
+                            json!({"verdict": "cannot", "reason": gap.reason, "remedy": gap.remedy})
+                        }
+                    };
+                    (guarantee.name().to_owned(), value)
+                })
+                .collect();
+            (
+                json!({"id": fit.engine, "class": fit.class.name(), "reason": reason}),
+                Value::Object(verdicts),
+                Value::Null,
+            )
+        }
+        Report::Refused(unfit) => (Value::Null, Value::Null, unfit.to_string().into()),
+    };
+    json!({
+        "hash": plan.hash(),
+        "plan": plan.to_string().lines().collect::<Vec<_>>(),
+        "policy": polder_policy::to_json(planned.policy()),
+        "engine": engine,
+        "report": report,
+        "refused": refused,
+    })
+}

@@ -1,0 +1,4 @@
+//! What people and programs read.
+
+pub(crate) mod json;
+pub(crate) mod text;

@@ -1,0 +1,38 @@
+//! Plain text for people.
+
+use polder::Violation;
+use std::collections::BTreeMap;
+use std::io;
+
+/// A reader that went away is not an error: `polder config show | head` is an ordinary call.
+pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// What was blocked and the flag that allows it, grouped, in at most `max` lines.
+pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
+    let mut groups: BTreeMap<(String, String), (u64, Option<String>)> = BTreeMap::new();
+    for violation in violations {
+        let key = (violation.action.name().to_owned(), violation.target.clone());
+        let grant = violation.grant.as_ref().map(ToString::to_string);
+        let group = groups.entry(key).or_insert((0, grant));
+        group.0 += violation.count;
+    }
+    let more = groups.len().saturating_sub(max);
+    let mut lines: Vec<String> = groups
+        .into_iter()
+        .take(if more > 0 { max - 1 } else { max })
+        .map(|((action, target), (count, grant))| {
+            let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
+            let way = grant.map(|grant| format!("; --allow {grant} lets it")).unwrap_or_default();
+            format!("blocked {action} of {target}{times}{way}")
+        })
+        .collect();
+    if more > 0 {
+        lines.push(format!("and {} more things were blocked; --json lists them", more + 1));
+    }
+    lines
+}

@@ -1,0 +1,137 @@
+//! `polder run`: the main job.
+
+use crate::args::RunArgs;
+use crate::exit::{Failure, say};
+use crate::render::{json, text};
+use polder::{Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
+use polder_sys::wait::{self, Signals};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Lines that are printed about what was blocked.
+const VIOLATION_LINES_MAX: usize = 5;
+
+pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
+    let RunArgs { policy, dry_run, json, tty, command } = args;
+    if tty {
+        return crate::shell::interactive(&policy, command);
+    }
+    let planned = policy.sandbox().plan(command.clone())?;
+    if dry_run {
+        return print_plan(&planned, json);
+    }
+    let mut teller = Teller { json, violations: Vec::new(), broken: false };
+    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let streams = if json { Streams::Events { stdin: stream(0)? } } else { direct()? };
+    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
+    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let chosen = planned.into_chosen()?;
+    let supervision = Supervision { signals: Some(&signals), sink: &mut |event| teller.tell(event) };
+    let outcome = polder_run::run(chosen, streams, supervision)?;
+    if !json {
+        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
+        teller.print_violations();
+    }
+    Ok(code(&outcome))
+}
+
+/// The exit code as the system takes it.
+pub(crate) fn code(outcome: &Outcome) -> u8 {
+    u8::try_from(outcome.exit_code()).unwrap_or(crate::exit::FAILED)
+}
+
+fn print_plan(planned: &Planned, as_json: bool) -> Result<u8, Failure> {
+    let mut out = io::stdout().lock();
+    let fits = matches!(planned.report(), Report::Fits { .. });
+    let printed = if as_json {
+        writeln!(out, "{}", json::plan(planned))
+    } else {
+        write!(out, "{}\n{}plan          {}\n", planned.plan(), planned.report(), planned.plan().hash())
+    };
+    text::tolerate_closed(printed)?;
+    Ok(if fits { 0 } else { crate::exit::FAILED })
+}
+
+/// One of our own three streams; a closed one is an empty one.
+fn stream(number: i32) -> io::Result<OwnedFd> {
+    let open = || -> io::Result<OwnedFd> {
+        match number {
+            0 => wait::duplicate(io::stdin().as_fd()),
+            1 => wait::duplicate(io::stdout().as_fd()),
+            _ => wait::duplicate(io::stderr().as_fd()),
+        }
+    };
+    if wait::is_open(number) {
+        open()
+    } else {
+        File::options().read(true).write(true).open("/dev/null").map(Into::into)
+    }
+}
+
+fn direct() -> io::Result<Streams> {
+    Ok(Streams::Direct { stdin: stream(0)?, stdout: stream(1)?, stderr: stream(2)? })
+}
+
+/// Passes events on: as JSON lines, or only the output.
+struct Teller {
+    json: bool,
+    violations: Vec<Violation>,
+    broken: bool,
+}
+
+impl Teller {
+    fn tell(&mut self, event: Event) {
+        if self.json {
+            // Whoever read the events is gone; the run goes on, as it would without a reader.
+            if !self.broken {
+                self.broken = writeln!(io::stdout().lock(), "{}", json::event(&event)).is_err();
+            }
+            return;
+        }
+        match event.kind {
+            EventKind::Output(Output::Stdout, bytes) => {
+                let mut out = io::stdout().lock();
+                let _ = out.write_all(&bytes).and_then(|()| out.flush());
+            }
+            EventKind::Output(Output::Stderr, bytes) => {
+                let _ = io::stderr().lock().write_all(&bytes);
+            }
+            EventKind::Violation(violation) => self.violations.push(violation),
+            EventKind::Downgrade { guarantee, reason } => say(&format!("without `{guarantee}`: {reason}")),
+            EventKind::Starting { .. }
+            | EventKind::Ready
+            | EventKind::Limit(_)
+            | EventKind::Exit(_)
+            | EventKind::Stopped => {}
+        }
+    }
+
+    fn print_violations(&self) {
+        for line in text::violations(&self.violations, VIOLATION_LINES_MAX) {
+            say(&line);
+        }
+    }
+}
+
+/// Says what the exit code alone does not.
+fn explain(outcome: &Outcome, command: &OsString, path: Option<OsString>, timeout: Option<String>) {
+    let name = command.display();
+    match outcome.ending {
+        Ending::TimedOut => say(&format!("timed out after {}", timeout.unwrap_or_default())),
+        Ending::NotFound => {
+            let path = path.map(|path| path.display().to_string()).unwrap_or_default();
+            let place = if name.to_string().contains('/') { String::new() } else { format!(" (PATH={path})") };
+            say(&format!("`{name}` does not exist in the sandbox{place}; --bind shows more of the host"));
+        }
+        Ending::NotExecutable(errno) => {
+            say(&format!("`{name}` cannot be executed: {}", io::Error::from_raw_os_error(errno)));
+        }
+        Ending::Lost => say("the sandbox vanished and took the command with it"),
+        Ending::LimitReached | Ending::Exited(_) | Ending::Signalled(_) | Ending::Interrupted(_) => {}
+    }
+    if let Some(limit) = outcome.limit {
+        say(&format!("the {} limit was reached; --{} raises it", limit.name(), limit.name()));
+    }
+}

@@ -1,0 +1,63 @@
+//! `polder shell` and `polder run --tty`: a terminal of the sandbox's own, relayed to ours.
+
+use crate::args::{PolicyArgs, ShellArgs};
+use crate::exit::{Failure, say};
+use crate::render::text;
+use crate::run::code;
+use polder::{EventKind, Streams, Supervision};
+use polder_sys::terminal::{self, RawMode};
+use polder_sys::wait::{self, Signals};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+pub(crate) fn shell(args: ShellArgs) -> Result<u8, Failure> {
+    let ShellArgs { policy, shell } = args;
+    let shell = shell.unwrap_or_else(|| {
+        let bash = ["/usr/bin/bash", "/bin/bash"].into_iter().find(|path| Path::new(path).exists());
+        bash.unwrap_or("/bin/sh").into()
+    });
+    interactive(&policy, vec![shell])
+}
+
+/// Runs a command on a terminal. The caller's terminal hands every key through, so Ctrl-C and Ctrl-Z belong to the
+/// programs inside.
+pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result<u8, Failure> {
+    let (input, output) = (io::stdin(), io::stdout());
+    if !terminal::is_terminal(input.as_fd()) || !terminal::is_terminal(output.as_fd()) {
+        return Err(Failure::new("standard input and output must be a terminal; use `polder run` without --tty"));
+    }
+    let size = terminal::size(output.as_fd())?;
+    let mut policy = policy.clone();
+    // Programs on a terminal need to know which kind it is.
+    policy.env.push("TERM".to_owned());
+    let planned = policy.sandbox().plan(command)?;
+    let chosen = planned.into_chosen()?;
+    let mut signals = wait::END_SIGNALS.to_vec();
+    signals.push(wait::WINDOW_CHANGED);
+    let signals = Signals::watch(&signals)?;
+    let streams =
+        Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
+    let mut violations = Vec::new();
+    let raw = RawMode::enter(input.as_fd())?;
+    let result = polder_run::run(
+        chosen,
+        streams,
+        Supervision {
+            signals: Some(&signals),
+            sink: &mut |event| {
+                if let EventKind::Violation(violation) = event.kind {
+                    violations.push(violation);
+                }
+            },
+        },
+    );
+    // Our own words come after the terminal is as it was.
+    drop(raw);
+    let outcome = result?;
+    for line in text::violations(&violations, 5) {
+        say(&line);
+    }
+    Ok(code(&outcome))
+}

@@ -1,0 +1,153 @@
+//! Finding and reading the layers of a configuration: system, user, project, `--config`.
+
+use crate::error::Error;
+use polder_facts::{HostPath, Origin};
+use polder_policy::{
+    Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, Policy, Scope, Trust, find_in, find_project, load,
+    parse, resolve,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const SYSTEM_DIRECTORY: &str = "/etc/polder";
+
+/// Which files are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// None: only what is built in and what the caller says.
+    None,
+    /// The system's, the user's and the project's.
+    Found,
+    /// The same, and this one on top.
+    FoundAnd(PathBuf),
+}
+
+/// Everything that was said about runs in a directory.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The files, variables and flags.
+    pub layers: Layers,
+    /// What paths are relative to.
+    pub scope: Scope,
+}
+
+/// Reads everything that speaks about runs in `directory`.
+pub fn read(
+    directory: &Path,
+    files: &Files,
+    environment: &BTreeMap<OsString, OsString>,
+    overrides: Overrides,
+) -> Result<Said, Error> {
+    let resolved =
+        |path: &Path| std::fs::canonicalize(path).map_err(|source| Error::Directory { path: path.to_owned(), source });
+    let directory = resolved(directory)?;
+    let home = home(environment);
+    let (mut documents, mut workspace, mut start) = (Vec::new(), directory.clone(), directory.clone());
+    let mut faults = Vec::new();
+    if *files != Files::None {
+        for source in sources(&directory, &home, environment, &mut faults) {
+            let parsed = load(&source.path, source.level, &source.boundary)
+                .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
+            match parsed {
+                Ok(document) => documents.push(document),
+                Err(more) => faults.extend(more.0),
+            }
+            if source.level == Level::Project
+                && let Some(parent) = source.path.parent()
+            {
+                // A project's file speaks for the tree it lies in, from wherever below it polder is called.
+                workspace = parent.to_owned();
+            }
+        }
+    }
+    if let Files::FoundAnd(path) = files {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let boundary = absolute.parent().map(Path::to_owned).unwrap_or_default();
+        let parsed = load(&absolute, Level::Explicit, &boundary)
+            .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
+        match parsed {
+            Ok(document) => documents.push(document),
+            Err(more) => faults.extend(more.0),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Faults(faults).into());
+    }
+    if let Some(root) = documents.iter().rev().find_map(Document::root) {
+        workspace = root.root.as_path().to_owned();
+        start = root.working_dir.as_path().to_owned();
+    }
+    let host_path = |path: &Path| {
+        HostPath::new(path).map_err(|error| {
+            let message = format!("`{}` {error}", path.display());
+            Error::Configuration(Faults(vec![Fault { origin: Origin::BuiltIn, message, hint: None }]))
+        })
+    };
+    let scope = Scope {
+        home: host_path(&home)?,
+        workspace_root: host_path(&resolved(&workspace)?)?,
+        working_dir: host_path(&resolved(&start)?)?,
+    };
+    let environment = environment
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
+        .collect();
+    Ok(Said { layers: Layers { documents, environment, overrides }, scope })
+}
+
+impl Said {
+    /// The policy for a command that belongs to no step.
+    pub fn policy(&self, trust: &Trust) -> Result<Policy, Error> {
+        resolve(&self.layers, &polder_engines::vocabulary(), &self.scope, trust).map_err(Error::from)
+    }
+
+    /// The project's file, if there is one.
+    pub fn project(&self) -> Option<&Document> {
+        self.layers.documents.iter().find(|document| document.level() == Level::Project)
+    }
+}
+
+struct Place {
+    path: PathBuf,
+    level: Level,
+    boundary: PathBuf,
+}
+
+/// The system's, the user's and the project's file, as far as they exist.
+fn sources(
+    directory: &Path,
+    home: &Path,
+    environment: &BTreeMap<OsString, OsString>,
+    faults: &mut Vec<Fault>,
+) -> Vec<Place> {
+    let mut places = Vec::new();
+    let user = environment
+        .get(&OsString::from("XDG_CONFIG_HOME"))
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .unwrap_or_else(|| home.join(".config"))
+        .join("polder");
+    for (dir, level) in [(PathBuf::from(SYSTEM_DIRECTORY), Level::System), (user, Level::User)] {
+        match find_in(&dir, &OWN_NAMES) {
+            Ok(Some(path)) => places.push(Place { path, level, boundary: dir }),
+            Ok(None) => {}
+            Err(more) => faults.extend(more.0),
+        }
+    }
+    match find_project(directory) {
+        Ok(Some(found)) => places.push(Place { path: found.path, level: Level::Project, boundary: found.root }),
+        Ok(None) => {}
+        Err(more) => faults.extend(more.0),
+    }
+    places
+}
+
+/// The caller's home directory.
+fn home(environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+    let from_environment = environment.get(&OsString::from("HOME")).map(PathBuf::from);
+    from_environment.filter(|home| home.is_absolute()).unwrap_or_else(|| {
+        let (uid, _) = polder_sys::wait::effective_ids();
+        polder_sys::facts::passwd_entry(uid).map_or_else(|| PathBuf::from("/"), |(_, home)| home)
+    })
+}

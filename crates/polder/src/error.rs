@@ -1,0 +1,59 @@
+//! Everything that can keep a command from running, as one type for callers.
+
+use polder_policy::{Faults, ResolveError};
+use polder_run::{PrepareError, RunError, Unfit};
+
+/// Why a command did not run. Whatever had been built is gone again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A configuration file, a variable or a flag is wrong.
+    #[error("{0}")]
+    Configuration(Faults),
+    /// A project's file asks for what only the user can give.
+    #[error("{}", untrusted(.0))]
+    Untrusted(ResolveError),
+    /// The policy and this machine do not go together.
+    #[error(transparent)]
+    Plan(#[from] PrepareError),
+    /// No engine can keep the policy here.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// The sandbox could not be started or watched.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The working directory or the home directory cannot be used.
+    #[error("cannot use `{}`", path.display())]
+    Directory {
+        /// Which one.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl From<Faults> for Error {
+    fn from(faults: Faults) -> Self {
+        Self::Configuration(faults)
+    }
+}
+
+impl From<ResolveError> for Error {
+    fn from(error: ResolveError) -> Self {
+        match error {
+            ResolveError::Faults(faults) => Self::Configuration(faults),
+            untrusted @ ResolveError::Untrusted { .. } => Self::Untrusted(untrusted),
+        }
+    }
+}
+
+/// Names the file, the lines and the way out.
+fn untrusted(error: &ResolveError) -> String {
+    let ResolveError::Untrusted { path, asks, .. } = error else { return error.to_string() };
+    let lines: String = asks.iter().map(|ask| format!("\n  {}: {}", ask.origin, ask.what)).collect();
+    format!(
+        "`{}` asks for more than its own tree, and you have not trusted it{lines}\n  \
+         remedy: read it, then `polder trust`; or `--trust` for one call, POLDER_TRUST_PROJECT=1 in CI",
+        path.display()
+    )
+}

@@ -1,0 +1,57 @@
+//! Run a command in the strongest sandbox that this machine offers.
+//!
+//! Say what a command may do, look at what will happen, and let it happen. Nothing is granted that was not said, and
+//! what cannot be enforced does not start.
+//!
+//! ```
+//! use polder::Sandbox;
+//!
+//! # fn main() -> Result<(), polder::Error> {
+//! # let directory = std::env::temp_dir().join(format!("polder-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory).unwrap();
+//! let planned = Sandbox::in_directory(&directory)
+//!     .read_only()
+//!     .timeout("10s")
+//!     .plan(["sh", "-c", "echo hello; cat ~/.ssh/id_ed25519"])?;
+//! println!("{}", planned.plan());
+//! println!("{}", planned.report());
+//!
+//! let finished = planned.run()?;
+//! assert_eq!(finished.stdout, b"hello\n");
+//! assert_ne!(finished.outcome.exit_code(), 0); // the home directory inside is an empty one
+//! # std::fs::remove_dir_all(&directory).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The same without blocking, on any executor:
+//!
+//! ```
+//! # use polder::Sandbox;
+//! # async fn example(directory: &std::path::Path) -> Result<(), polder::Error> {
+//! let finished = Sandbox::in_directory(directory).plan(["true"])?.run_async().await?;
+//! assert!(finished.outcome.success());
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod error;
+mod planned;
+mod sandbox;
+pub mod trust;
+
+pub use error::Error;
+pub use planned::{Finished, Planned, Report, RunFuture};
+pub use sandbox::Sandbox;
+
+pub use polder_engine::{Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
+pub use polder_engines::{all as engines, vocabulary};
+pub use polder_facts::{
+    Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
+    Probe, RunId, Usage, Violation,
+};
+pub use polder_plan::Plan;
+pub use polder_policy::{Overrides, Policy};
+pub use polder_run::{RunError, Streams, Supervision, Unfit};

@@ -1,0 +1,159 @@
+//! A decided run: look at it, then let it happen.
+
+use crate::error::Error;
+use polder_engine::Fit;
+use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
+use polder_plan::Plan;
+use polder_policy::Policy;
+use polder_run::{Chosen, Prepared, Streams, Supervision, Unfit};
+use std::future::Future;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// A run that was decided and has not started. Says what would happen also when no engine may do it.
+pub struct Planned {
+    prepared: Prepared,
+    policy: Policy,
+}
+
+/// What came of a run whose output was collected.
+#[must_use = "the outcome says whether the command did what was asked"]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Everything on standard output.
+    pub stdout: Vec<u8>,
+    /// Everything on standard error.
+    pub stderr: Vec<u8>,
+    /// Everything else that happened, in order.
+    pub events: Vec<Event>,
+}
+
+impl Planned {
+    pub(crate) fn new(prepared: Prepared, policy: Policy) -> Self {
+        Self { prepared, policy }
+    }
+
+    /// What will happen.
+    pub fn plan(&self) -> &Plan {
+        &self.prepared.plan
+    }
+
+    /// The policy that it comes from.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The facts that it stands on.
+    pub fn host(&self) -> &HostFacts {
+        &self.prepared.host
+    }
+
+    /// The enforcement report of the engine that would run it; of the one asked for, also when it refuses.
+    pub fn report(&self) -> Report<'_> {
+        match &self.prepared.chosen {
+            Ok(chosen) => Report::Fits { fit: chosen.fitted.report(), reason: &chosen.reason },
+            Err(unfit) => Report::Refused(unfit),
+        }
+    }
+
+    /// Takes what is needed to start, or says why nobody may.
+    pub fn into_chosen(self) -> Result<Chosen, Error> {
+        Ok(self.prepared.chosen?)
+    }
+
+    /// Runs the command with no input and collects its output.
+    pub fn run(self) -> Result<Finished, Error> {
+        let null = std::fs::File::open("/dev/null");
+        let stdin = null.map(OwnedFd::from).map_err(|error| Error::Run(error.into()))?;
+        self.run_with_input(stdin)
+    }
+
+    /// Runs the command with this input and collects its output.
+    pub fn run_with_input(self, stdin: OwnedFd) -> Result<Finished, Error> {
+        let (mut stdout, mut stderr, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let outcome = self.run_with(Streams::Events { stdin }, &mut |event| match event.kind {
+            EventKind::Output(Output::Stdout, bytes) => stdout.extend(bytes),
+            EventKind::Output(Output::Stderr, bytes) => stderr.extend(bytes),
+            _ => events.push(event),
+        })?;
+        Ok(Finished { outcome, stdout, stderr, events })
+    }
+
+    /// Runs the command with streams of the caller's choice and tells the caller what happens.
+    pub fn run_with(self, streams: Streams, sink: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
+        let chosen = self.into_chosen()?;
+        Ok(polder_run::run(chosen, streams, Supervision { signals: None, sink })?)
+    }
+
+    /// Runs the command on a thread of its own; the future is ready when nothing of the sandbox is left. Works on every
+    /// executor. A dropped future does not end the run: give it a timeout.
+    pub fn run_async(self) -> RunFuture {
+        let shared = Arc::new(Mutex::new(Shared { result: None, waker: None }));
+        let theirs = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let result = self.run();
+            let waker = {
+                let mut shared = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+                shared.result = Some(result);
+                shared.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        RunFuture { shared }
+    }
+}
+
+/// What an engine says about a plan.
+#[derive(Debug)]
+pub enum Report<'a> {
+    /// This engine would run it.
+    Fits {
+        /// Its report.
+        fit: &'a Fit,
+        /// Why this engine.
+        reason: &'a str,
+    },
+    /// Nobody may.
+    Refused(&'a Unfit),
+}
+
+impl std::fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fits { fit, reason } => write!(f, "engine        {} ({reason})\n{fit}", fit.engine),
+            Self::Refused(unfit) => writeln!(f, "refused       {unfit}"),
+        }
+    }
+}
+
+/// A run on a thread of its own.
+#[must_use = "a run that nobody waits for goes on by itself"]
+pub struct RunFuture {
+    shared: Arc<Mutex<Shared>>,
+}
+
+struct Shared {
+    result: Option<Result<Finished, Error>>,
+    waker: Option<Waker>,
+}
+
+impl Future for RunFuture {
+    type Output = Result<Finished, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        match shared.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                shared.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}

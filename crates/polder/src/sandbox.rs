@@ -1,0 +1,179 @@
+//! Saying what a command may do.
+
+use crate::config::{self, Files};
+use crate::error::Error;
+use crate::planned::Planned;
+use crate::trust;
+use polder_facts::{Grant, Guarantee};
+use polder_policy::Overrides;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a command may do, as far as it was said. The built-in rest: the directory is writable, there is no network, the
+/// home directory is an empty one, and git hooks and config are protected.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    directory: PathBuf,
+    files: Files,
+    trusted: bool,
+    environment: BTreeMap<OsString, OsString>,
+    overrides: Overrides,
+}
+
+impl Sandbox {
+    /// A sandbox for commands that work on this directory. Reads no configuration files and takes the environment of
+    /// this process as what may be passed on.
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            files: Files::None,
+            trusted: false,
+            environment: std::env::vars_os().collect(),
+            overrides: Overrides::none(),
+        }
+    }
+
+    /// Reads the configuration of the system, the user and the project, as the command line does.
+    pub fn with_configuration(mut self) -> Self {
+        self.files = Files::Found;
+        self
+    }
+
+    /// The same, and this file on top.
+    pub fn with_configuration_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.files = Files::FoundAnd(file.into());
+        self
+    }
+
+    /// Trusts the project's file for this sandbox, whatever it asks for.
+    pub fn trust_project(mut self) -> Self {
+        self.trusted = true;
+        self
+    }
+
+    /// The variables that may be passed on, instead of those of this process.
+    pub fn environment(mut self, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        self.environment = environment.into_iter().collect();
+        self
+    }
+
+    /// A sandbox of the configuration, by name.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.overrides.sandbox = Some(name.into());
+        self
+    }
+
+    /// This engine and no other.
+    pub fn engine(mut self, id: impl Into<String>) -> Self {
+        self.overrides.engine = Some(id.into());
+        self
+    }
+
+    /// `none`, `restricted` or `full`.
+    pub fn network(mut self, mode: impl Into<String>) -> Self {
+        self.overrides.network = Some(mode.into());
+        self
+    }
+
+    /// The workspace cannot be written.
+    pub fn read_only(mut self) -> Self {
+        self.overrides.read_only = Some(true);
+        self
+    }
+
+    /// Where the workspace appears inside: an absolute path, or `host`.
+    pub fn workdir(mut self, path: impl Into<String>) -> Self {
+        self.overrides.workdir = Some(path.into());
+        self
+    }
+
+    /// A host path beside the workspace: `HOST[:GUEST][:rw]`.
+    pub fn bind(mut self, bind: impl Into<String>) -> Self {
+        self.overrides.bind.push(bind.into());
+        self
+    }
+
+    /// A variable: `NAME` passes it on, `NAME=value` sets it.
+    pub fn env(mut self, variable: impl Into<String>) -> Self {
+        self.overrides.env.push(variable.into());
+        self
+    }
+
+    /// One addition to the policy.
+    pub fn allow(mut self, grant: Grant) -> Self {
+        self.overrides.allow.push(grant);
+        self
+    }
+
+    /// The memory of all processes together, such as `512M`.
+    pub fn memory(mut self, size: impl Into<String>) -> Self {
+        self.overrides.memory = Some(size.into());
+        self
+    }
+
+    /// CPU seconds per second, such as `1.5`.
+    pub fn cpus(mut self, cpus: impl Into<String>) -> Self {
+        self.overrides.cpus = Some(cpus.into());
+        self
+    }
+
+    /// Processes and threads together.
+    pub fn pids(mut self, pids: impl Into<String>) -> Self {
+        self.overrides.pids = Some(pids.into());
+        self
+    }
+
+    /// The private file systems together, such as `1G`.
+    pub fn disk(mut self, size: impl Into<String>) -> Self {
+        self.overrides.disk = Some(size.into());
+        self
+    }
+
+    /// Open files of one process.
+    pub fn files(mut self, files: impl Into<String>) -> Self {
+        self.overrides.files = Some(files.into());
+        self
+    }
+
+    /// Bytes on stdout and stderr together, such as `50M`.
+    pub fn output(mut self, size: impl Into<String>) -> Self {
+        self.overrides.output = Some(size.into());
+        self
+    }
+
+    /// The time from start to end, such as `10m`.
+    pub fn timeout(mut self, span: impl Into<String>) -> Self {
+        self.overrides.timeout = Some(span.into());
+        self
+    }
+
+    /// A guarantee that must be enforced in full.
+    pub fn require(mut self, guarantee: Guarantee) -> Self {
+        self.overrides.require.push(guarantee.name().to_owned());
+        self
+    }
+
+    /// A guarantee whose gap is accepted. Weakens the sandbox where the machine cannot keep it.
+    pub fn accept(mut self, guarantee: Guarantee) -> Self {
+        self.overrides.accept.push(guarantee.name().to_owned());
+        self
+    }
+
+    /// Replaces everything said so far by these flags.
+    pub fn overrides(mut self, overrides: Overrides) -> Self {
+        self.overrides = overrides;
+        self
+    }
+
+    /// Decides everything about a run of this command, and starts nothing.
+    pub fn plan(&self, command: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Planned, Error> {
+        let command: Vec<OsString> = command.into_iter().map(Into::into).collect();
+        let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
+        let policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        let scope = &said.scope;
+        let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
+        let prepared = polder_run::prepare(&policy, &command, root, start, self.environment.clone())?;
+        Ok(Planned::new(prepared, policy))
+    }
+}
