@@ -15,6 +15,9 @@ use args::{Cli, Verb};
 use clap::Parser;
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: polder_sys::arena::Arena = polder_sys::arena::Arena;
+
 fn main() -> ExitCode {
     let verb = match Cli::try_parse() {
         Ok(Cli { verb }) => verb,

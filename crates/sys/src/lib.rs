@@ -5,6 +5,7 @@
 //! [`Recipe`], and is done in the order in which it stands.
 #![expect(unsafe_code, reason = "this crate is the one place for it")]
 
+pub mod arena;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]

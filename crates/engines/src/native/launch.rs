@@ -4,24 +4,21 @@ use super::lower::{Lowered, lower};
 use polder_engine::{Ended, Finished, Fitted, LaunchError, LaunchFailure, Report, Running, Services};
 use polder_facts::{Action, Grant, LimitKind, Mechanism, Probe, Violation};
 use polder_plan::Plan;
-use polder_sys::cgroup::{Bounds, Cgroup};
+use polder_sys::cgroup::{Bounds, Cgroup, Entrance};
 use polder_sys::{Command, Errno, Launched, Recipe, SpawnError, syscalls};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
     let lowered = lower(&fitted);
     let cgroup = make_cgroup(&fitted)?;
-    let entrances = match &cgroup {
-        Some(cgroup) => cgroup.entrances().map_err(|error| setup(error, None))?,
-        None => Vec::new(),
-    };
-    let recipe = recipe(lowered, services, entrances);
+    let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
+    let recipe = recipe(lowered, services, entrance);
     // On failure the cgroup is dropped after everything that was in it.
     let launched = polder_sys::spawn(&recipe).map_err(describe)?;
     Ok(Box::new(NativeRun { launched, cgroup, plan: fitted.plan().clone(), disk_full: false }))
 }
 
-fn recipe(lowered: Lowered, services: Services, cgroups: Vec<OwnedFd>) -> Recipe {
+fn recipe(lowered: Lowered, services: Services, cgroup: Option<Entrance>) -> Recipe {
     let Lowered {
         identity,
         net,
@@ -50,7 +47,7 @@ fn recipe(lowered: Lowered, services: Services, cgroups: Vec<OwnedFd>) -> Recipe
         filter: filter.map(syscalls::program),
         reserved,
         swept,
-        cgroups,
+        cgroup,
         command: Command { candidates, argv, env, workdir, stdio, terminal },
     }
 }

@@ -30,8 +30,10 @@ pub(super) struct Lowered {
     pub(super) workdir: CString,
 }
 
-const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
-const DEVICE_LINKS: [(&str, &str); 5] = [
+const DEVICES: [&str; 5] = ["null", "zero", "full", "urandom", "tty"];
+const DEVICE_LINKS: [(&str, &str); 6] = [
+    // The same generator since Linux 5.6, and one mount less.
+    ("urandom", "dev/random"),
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
     ("/proc/self/fd/1", "dev/stdout"),

@@ -1,5 +1,6 @@
 //! Turning the kernel's answers into values. Used between clone and exec: nothing here allocates.
 
+use std::ffi::CStr;
 use std::fmt;
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -86,4 +87,10 @@ pub(crate) fn check_fd(answer: i64) -> Result<OwnedFd, Errno> {
     let number = check(answer)?;
     // SAFETY: the kernel just made this descriptor for us, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(number as i32) })
+}
+
+/// Opens a path by one call; musl's `open` makes a second one to set a flag that every kernel of this century knows.
+pub(crate) fn open_at(path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
+    // SAFETY: the path outlives the call.
+    check_fd(unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, mode) })
 }

@@ -40,6 +40,18 @@ pub struct Cgroup {
     cpu: Option<PathBuf>,
 }
 
+/// How a child gets into its cgroup without making everybody wait.
+///
+/// Moving a process by `cgroup.procs` stops all forks of the machine for a grace period of the kernel, which measured
+/// at 13 ms. A thread that moves itself by `tasks` (v1), or that is born inside (v2), needs none of that.
+#[derive(Debug)]
+pub enum Entrance {
+    /// The child writes `0` to each of these.
+    Join(Vec<OwnedFd>),
+    /// The child is cloned into this directory.
+    Born(OwnedFd),
+}
+
 /// Limits that were reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
@@ -120,15 +132,22 @@ impl Cgroup {
         [&self.memory, &self.pids, &self.cpu].into_iter().flatten().collect()
     }
 
-    /// Open files through which a process joins by writing `0`.
-    pub fn entrances(&self) -> Result<Vec<OwnedFd>, CgroupError> {
-        self.directories()
-            .into_iter()
-            .map(|dir| {
-                let path = dir.join("cgroup.procs");
-                fs::OpenOptions::new().write(true).open(&path).map(OwnedFd::from).map_err(fault("open", &path))
-            })
-            .collect()
+    /// How a child gets in.
+    pub fn entrance(&self) -> Result<Entrance, CgroupError> {
+        let open = |path: PathBuf, write: bool| {
+            let file = fs::OpenOptions::new().read(!write).write(write).open(&path);
+            file.map(OwnedFd::from).map_err(fault("open", &path))
+        };
+        match self.version {
+            CgroupVersion::V1 => {
+                let files = self.directories().into_iter().map(|dir| open(dir.join("tasks"), true));
+                files.collect::<Result<_, _>>().map(Entrance::Join)
+            }
+            CgroupVersion::V2 => match self.directories().into_iter().next() {
+                Some(dir) => open(dir.clone(), false).map(Entrance::Born),
+                None => Ok(Entrance::Join(Vec::new())),
+            },
+        }
     }
 
     /// Which limits were reached so far.

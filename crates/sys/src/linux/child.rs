@@ -3,7 +3,8 @@
 //! Runs in a cloned process whose other threads are gone: no allocation, no locks, no formatting. What can fail is
 //! reported as numbers; the caller turns them into words.
 
-use super::call::{Errno, check, check_fd, check_int};
+use super::call::{Errno, check, check_int, open_at};
+use super::cgroup::Entrance;
 use super::creds;
 use super::recipe::{Access, Identity, Missing, NetNamespace, Recipe, Source, Step};
 use super::wire::{self, DESCRIPTORS_MAX, Tag};
@@ -67,7 +68,7 @@ impl Stage {
     pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Lifeline => ("wait for the go-ahead", "recvmsg"),
-            Self::Cgroup => ("join the cgroup", "write cgroup.procs"),
+            Self::Cgroup => ("join the cgroup", "write tasks"),
             Self::Maps => ("write the user and group maps", "write uid_map"),
             Self::Identity => ("take the identity inside", "setresuid"),
             Self::UserNamespaces => ("forbid further user namespaces", "write max_user_namespaces"),
@@ -117,15 +118,17 @@ pub(crate) fn set_up(recipe: &Recipe, control: BorrowedFd<'_>) -> Result<libc::m
         filter: _,
         reserved: _,
         swept: _,
-        cgroups,
+        cgroup,
         command: _,
     } = recipe;
 
     // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
     // Join before the identity changes: afterwards we are nobody and the write is refused.
-    for cgroup in cgroups {
-        at(Stage::Cgroup, creds::write_once(cgroup.as_raw_fd(), b"0"))?;
+    if let Some(Entrance::Join(doors)) = cgroup {
+        for door in doors {
+            at(Stage::Cgroup, creds::write_once(door.as_raw_fd(), b"0"))?;
+        }
     }
     // Only now, so that the namespace's root is the run's own cgroup.
     // SAFETY: a plain number.
@@ -316,27 +319,27 @@ fn make_directory(at: &CStr, mode: u32) -> Result<(), Errno> {
 
 fn create(at: &CStr, mode: u32) -> Result<OwnedFd, Errno> {
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    // SAFETY: the path outlives the call.
-    check_fd(i64::from(unsafe { libc::open(at.as_ptr(), flags, mode) }))
+    open_at(at, flags, mode)
 }
+
+/// What one call copies; files of `/etc` are far smaller.
+const COPY_BYTES_MAX: usize = 1 << 20;
 
 /// Copies a small host file; what is missing or unreadable for us stays missing inside.
 fn copy(from: &CStr, at: &CStr) -> Result<(), Errno> {
-    // SAFETY: the path outlives the call.
-    let source = match check_fd(i64::from(unsafe { libc::open(from.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) })) {
+    let source = match open_at(from, libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         Ok(source) => source,
         Err(Errno(libc::ENOENT | libc::EACCES)) => return Ok(()),
         Err(other) => return Err(other),
     };
     let target = create(at, 0o644)?;
-    let mut buffer = [0u8; 8192];
+    let none = std::ptr::null_mut();
     loop {
-        // SAFETY: the buffer is valid for its length.
-        let got = check(unsafe { libc::read(source.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) } as i64)?;
-        if got == 0 {
+        // SAFETY: both descriptors are ours; without an offset the file's own position is used.
+        let sent = unsafe { libc::sendfile(target.as_raw_fd(), source.as_raw_fd(), none, COPY_BYTES_MAX) };
+        if check(sent as i64)? == 0 {
             return Ok(());
         }
-        write_all(target.as_fd(), &buffer[..got as usize])?;
     }
 }
 

@@ -88,8 +88,7 @@ pub(crate) fn die_with_parent(signal: i32) -> Result<(), Errno> {
 
 /// Writes a short kernel file in one call, as such files want it.
 pub(crate) fn write_file(path: &CStr, content: &[u8]) -> Result<(), Errno> {
-    // SAFETY: the path outlives the call.
-    let fd = super::call::check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) }))?;
+    let fd = super::call::open_at(path, libc::O_WRONLY | libc::O_CLOEXEC, 0)?;
     write_once(std::os::fd::AsRawFd::as_raw_fd(&fd), content)
 }
 

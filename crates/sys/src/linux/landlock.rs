@@ -4,7 +4,7 @@
 //! the kernel does not know. Here the rules are applied in a cloned child, where allocation is not allowed, and what
 //! the ABI lacks was judged before the launch.
 
-use super::call::{Errno, check, check_fd, check_int};
+use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::recipe::{LandlockRule, LandlockSpec};
 use std::os::fd::AsRawFd;
 
@@ -81,8 +81,7 @@ pub(crate) fn restrict(spec: &LandlockSpec) -> Result<(), Errno> {
             super::recipe::Access::ReadOnly => EXECUTE | READ_FILE | READ_DIR,
             super::recipe::Access::ReadWrite => known,
         };
-        // SAFETY: the path outlives the call.
-        let opened = check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) }));
+        let opened = open_at(path, libc::O_PATH | libc::O_CLOEXEC, 0);
         let place = match (opened, missing) {
             (Ok(place), _) => place,
             (Err(Errno(libc::ENOENT)), super::recipe::Missing::Skip) => continue,

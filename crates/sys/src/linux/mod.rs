@@ -1,5 +1,6 @@
 //! The Linux half: namespaces, mounts, Landlock, seccomp, cgroups, terminals.
 
+pub mod attempt;
 mod call;
 pub mod cgroup;
 mod child;

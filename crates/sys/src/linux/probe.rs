@@ -64,7 +64,7 @@ fn fails(reason: impl Into<String>, remedy: impl Into<String>) -> Probe {
 
 /// Runs a trial in a child and gives its error, if it had one. Exit codes carry errno, which fits.
 fn trial(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
-    let mut child = clone_into(namespaces, || {
+    let mut child = clone_into(namespaces, None, || {
         let code = match body() {
             Ok(()) => 0,
             Err(errno) => errno.0.clamp(1, 254),
@@ -119,7 +119,7 @@ fn trial_inside(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Re
         });
     }
     let (ours, theirs) = super::spawn::socket_pair()?;
-    let mut child = clone_into(namespaces, || {
+    let mut child = clone_into(namespaces, None, || {
         let answer = await_byte(theirs.as_raw_fd()).and_then(|()| creds::become_user(0, 0)).and_then(|()| body());
         let code = answer.err().map_or(0, |errno| errno.0.clamp(1, 254));
         // SAFETY: ends the child without running anything of the caller's.
@@ -197,7 +197,7 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
     }
     let body = || -> std::io::Result<()> {
         let (read, write) = wait::pipe()?;
-        let mut holder = clone_into(libc::CLONE_NEWUSER as u64, || {
+        let mut holder = clone_into(libc::CLONE_NEWUSER as u64, None, || {
             // Holds the namespace open until the parent closes its end.
             let mut byte = 0u8;
             // SAFETY: one byte of room; our copy of the writing end must go first.

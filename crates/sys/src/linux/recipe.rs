@@ -6,6 +6,7 @@
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
+use super::cgroup::Entrance;
 use super::filter::Instruction;
 
 /// Everything the child will do.
@@ -31,8 +32,8 @@ pub struct Recipe {
     pub reserved: Vec<Reserved>,
     /// Files that nothing needs and that must not be there when the run has ended, absolute inside.
     pub swept: Vec<CString>,
-    /// Open `cgroup.procs` files that the child joins.
-    pub cgroups: Vec<OwnedFd>,
+    /// The run's cgroup, if it has one.
+    pub cgroup: Option<Entrance>,
     /// What runs in the end.
     pub command: Command,
 }

@@ -1,6 +1,7 @@
 //! The caller's half of a launch: one clone, the maps, the trees that only the caller may map, and then the reports.
 
 use super::call::{Errno, check, check_fd, check_int};
+use super::cgroup::Entrance;
 use super::child::{Line, Stage};
 use super::recipe::{Access, Identity, NetNamespace, Recipe, Source, Step};
 use super::shim::{self, Prepared};
@@ -233,11 +234,14 @@ struct CloneArgs {
     cgroup: u64,
 }
 
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
 /// A copy of this process in new namespaces, running `body`, which must obey the rules of a cloned child.
-pub(crate) fn clone_into(namespaces: u64, body: impl FnOnce()) -> Result<Child, Errno> {
+pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: impl FnOnce()) -> Result<Child, Errno> {
     let mut pidfd: i32 = -1;
     let args = CloneArgs {
-        flags: namespaces | libc::CLONE_PIDFD as u64,
+        flags: namespaces | libc::CLONE_PIDFD as u64 | cgroup.map_or(0, |_| CLONE_INTO_CGROUP),
+        cgroup: cgroup.map_or(0, |fd| fd.as_raw_fd() as u64),
         pidfd: (&raw mut pidfd) as u64,
         exit_signal: libc::SIGCHLD as u64,
         ..CloneArgs::default()
@@ -269,7 +273,11 @@ pub fn spawn(recipe: &Recipe) -> Result<Launched, SpawnError> {
     let mut stack = vec![0u8; STACK_BYTES];
     let network = if recipe.net == NetNamespace::Own { libc::CLONE_NEWNET as u64 } else { 0 };
 
-    let shim = clone_into(NAMESPACES | network, || {
+    let cgroup = match &recipe.cgroup {
+        Some(Entrance::Born(directory)) => Some(directory.as_fd()),
+        Some(Entrance::Join(_)) | None => None,
+    };
+    let shim = clone_into(NAMESPACES | network, cgroup, || {
         let prepared = Prepared { recipe, argv: &argv, envp: &envp, stack: &mut stack };
         // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's.
         let control = unsafe { OwnedFd::from_raw_fd(libc::dup(theirs.as_raw_fd())) };

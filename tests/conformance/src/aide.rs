@@ -1,0 +1,33 @@
+//! The test program as another process: for what cannot be tried on oneself.
+
+use polder::{Sandbox, Streams};
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// The argument that makes the test program an aide.
+pub(crate) const FLAG: &str = "--aide";
+
+/// A call of the test program that runs a command in a sandbox with its own streams and environment.
+pub(crate) fn command(engine: &str, directory: &Path, command: &[&str]) -> Command {
+    let mut aide = Command::new(std::env::current_exe().expect("a path of our own"));
+    aide.arg(FLAG).arg(engine).arg(directory).args(command);
+    aide
+}
+
+/// The life of an aide.
+pub(crate) fn live(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut next = || arguments.next().expect("an argument");
+    let (engine, directory) = (next().into_string().expect("text"), next());
+    let command: Vec<OsString> = arguments.collect();
+    let planned = Sandbox::in_directory(directory).engine(engine).plan(command).expect("a plan");
+    let duplicate = |fd: std::os::fd::BorrowedFd<'_>| polder_sys::wait::duplicate(fd).expect("a descriptor");
+    let streams = Streams::Direct {
+        stdin: duplicate(std::io::stdin().as_fd()),
+        stdout: duplicate(std::io::stdout().as_fd()),
+        stderr: duplicate(std::io::stderr().as_fd()),
+    };
+    let outcome = planned.run_with(streams, &mut |_| ()).expect("a run");
+    ExitCode::from(u8::try_from(outcome.exit_code()).expect("a code"))
+}

@@ -1,0 +1,212 @@
+//! A place for one case: a workspace, a home with something to hide, and the two ways to run a command in it.
+
+use polder::{Error, Finished, Guarantee, Planned, Report, Sandbox, Unfit, Verdict};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Programs of the system, and none of the user's own.
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
+/// Not below `/tmp`, which is another one inside: what is missing there would prove nothing.
+const BASE: &str = "/var/tmp";
+
+/// A directory that is removed with everything in it.
+#[derive(Debug)]
+pub struct Scene {
+    engine: String,
+    dir: PathBuf,
+    accepted: Vec<Guarantee>,
+}
+
+impl Scene {
+    /// An empty workspace and an empty home for an engine.
+    pub fn new(engine: &str) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = PathBuf::from(BASE).join(format!("polder-conformance.{}.{count}", std::process::id()));
+        fs::create_dir(&dir).expect("a directory for the case");
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("others may look");
+        let mut scene = Self { engine: engine.to_owned(), dir, accepted: Vec::new() };
+        fs::create_dir(scene.work()).expect("a workspace");
+        fs::create_dir(scene.home()).expect("a home");
+        scene.accepted = scene.missing();
+        scene
+    }
+
+    /// The engine's id.
+    pub(crate) fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// What the engine does not keep even for the built-in policy.
+    pub(crate) fn accepted(&self) -> &[Guarantee] {
+        &self.accepted
+    }
+
+    /// The scene's own directory, which holds the workspace and the home.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The workspace.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// The home directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.dir.join("home")
+    }
+
+    /// Writes a file below the scene, with its directories.
+    pub(crate) fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a directory")).expect("directories");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// Reads a file below the scene.
+    pub(crate) fn read(&self, path: impl AsRef<Path>) -> String {
+        let path = self.dir.join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The caller's variables, the same for both ways to run.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        vec![
+            ("PATH".into(), PATH.into()),
+            ("HOME".into(), self.home().into()),
+            ("USER".into(), "somebody".into()),
+            ("LANG".into(), "C.UTF-8".into()),
+        ]
+    }
+
+    /// The built-in policy on the workspace, by the engine in question.
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        let sandbox =
+            Sandbox::in_directory(self.work()).engine(self.engine.clone()).environment(self.environment());
+        self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
+    }
+
+    /// The same, with the keys of a sandbox in a configuration file.
+    pub(crate) fn configured(&self, keys: &str) -> Sandbox {
+        let text = format!("sandboxes:\n  case: {keys}\nsandbox: case\n");
+        let file = self.write("polder-case.yaml", text);
+        self.sandbox().with_configuration_file(file)
+    }
+
+    /// Decides a run.
+    pub(crate) fn plan(&self, sandbox: &Sandbox, command: &[&str]) -> Planned {
+        sandbox.plan(command.iter().copied()).unwrap_or_else(|error| panic!("no plan for {command:?}: {error}"))
+    }
+
+    /// Runs a command inside.
+    pub(crate) fn run(&self, sandbox: &Sandbox, command: &[&str]) -> Finished {
+        let finished = self.plan(sandbox, command).run();
+        finished.unwrap_or_else(|error| panic!("no run of {command:?}: {error}"))
+    }
+
+    /// Runs a shell text inside.
+    pub(crate) fn sh(&self, sandbox: &Sandbox, script: &str) -> Finished {
+        self.run(sandbox, &["sh", "-c", script])
+    }
+
+    /// Runs a shell text inside that must succeed; what it printed.
+    pub(crate) fn says(&self, sandbox: &Sandbox, script: &str) -> String {
+        let finished = self.sh(sandbox, script);
+        assert_eq!(finished.outcome.exit_code(), 0, "`{script}` inside: {}", told(&finished));
+        String::from_utf8(finished.stdout).expect("text")
+    }
+
+    /// Runs a shell text inside that must fail by itself; what it complained about.
+    pub(crate) fn fails(&self, sandbox: &Sandbox, script: &str) -> String {
+        let finished = self.sh(sandbox, script);
+        let code = finished.outcome.exit_code();
+        // A missing command or a broken sandbox proves nothing.
+        assert!((1..=124).contains(&code), "`{script}` inside must fail by itself: {}", told(&finished));
+        String::from_utf8_lossy(&finished.stderr).into_owned()
+    }
+
+    /// The same command without a sandbox, in a directory of the host.
+    pub(crate) fn outside(&self, directory: &Path, script: &str) -> Output {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(directory).env_clear().envs(self.environment());
+        command.output().expect("sh")
+    }
+
+    /// A shell text that must succeed without a sandbox: the control.
+    pub(crate) fn control(&self, directory: &Path, script: &str) -> String {
+        let output = self.outside(directory, script);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "the control `{script}` must succeed outside: {error}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Whether the engine keeps a guarantee for this policy. If it does not, the refusal has been checked: nothing
+    /// runs without `accept`, and with it the run says what is weaker.
+    pub(crate) fn keeps(&self, sandbox: &Sandbox, guarantee: Guarantee) -> bool {
+        let mark = self.work().join("ran-unjudged");
+        let planned = self.plan(sandbox, &["touch", "ran-unjudged"]);
+        match planned.report() {
+            Report::Fits { fit, .. } => match &fit.verdicts[&guarantee] {
+                Verdict::Enforced { .. } => return true,
+                weaker => panic!("`{guarantee}` is {weaker:?} and would run without accept"),
+            },
+            Report::Refused(Unfit::Refused(refused)) => {
+                let refusal = refused.refusals.iter().find(|refusal| refusal.guarantee == Some(guarantee));
+                let refusal = refusal.unwrap_or_else(|| panic!("refused for another reason: {refused}"));
+                assert!(!refusal.reason.is_empty() && refusal.acceptable, "{refused}");
+            }
+            Report::Refused(other) => panic!("refused for another reason: {other}"),
+        }
+        assert!(matches!(planned.run(), Err(Error::Unfit(_))), "a gap that nobody accepted must not run");
+        assert!(!mark.exists(), "nothing may run");
+        let finished = self.run(&sandbox.clone().accept(guarantee), &["true"]);
+        let downgraded = finished.events.iter().any(|event| {
+            matches!(&event.kind, polder::EventKind::Downgrade { guarantee: told, reason }
+                if *told == guarantee && !reason.is_empty())
+        });
+        assert!(downgraded, "an accepted gap must be told: {:?}", finished.events);
+        false
+    }
+
+    /// The guarantees that the engine does not keep for the built-in policy.
+    fn missing(&self) -> Vec<Guarantee> {
+        let planned = self.plan(&self.sandbox(), &["true"]);
+        match planned.report() {
+            Report::Fits { .. } => Vec::new(),
+            Report::Refused(Unfit::Refused(refused)) => {
+                let acceptable = refused.refusals.iter().all(|refusal| refusal.acceptable);
+                assert!(acceptable, "the built-in policy is impossible here: {refused}");
+                refused.refusals.iter().filter_map(|refusal| refusal.guarantee).collect()
+            }
+            Report::Refused(other) => panic!("the engine does not work here: {other}"),
+        }
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // A case may have taken rights away.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.dir).output();
+        let removed = fs::remove_dir_all(&self.dir);
+        if !std::thread::panicking() {
+            removed.unwrap_or_else(|error| panic!("cannot remove {}: {error}", self.dir.display()));
+        }
+    }
+}
+
+/// Everything that is known about a run, for messages.
+pub(crate) fn told(finished: &Finished) -> String {
+    format!(
+        "{:?}\nstdout: {}\nstderr: {}",
+        finished.outcome,
+        String::from_utf8_lossy(&finished.stdout),
+        String::from_utf8_lossy(&finished.stderr)
+    )
+}
