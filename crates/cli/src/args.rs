@@ -1,6 +1,6 @@
 //! The command line as one table: flags, help, completions and man pages come from here.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 use polder::{Grant, Overrides};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -232,6 +232,21 @@ pub(crate) struct CompletionsArgs {
 pub(crate) struct ManArgs {
     /// Where the pages are written.
     pub(crate) directory: PathBuf,
+}
+
+/// The verb and its arguments.
+///
+/// Describing every verb costs a tenth of a millisecond, so the main one is tried alone first; whatever is not a plain
+/// call of it, help and mistakes included, is answered by the whole table.
+pub(crate) fn parse(line: Vec<OsString>) -> Result<Verb, clap::Error> {
+    if line.get(1).is_some_and(|verb| verb == "run") {
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let matches = command.try_get_matches_from(&line[1..]);
+        if let Ok(args) = matches.and_then(|matches| RunArgs::from_arg_matches(&matches)) {
+            return Ok(Verb::Run(args));
+        }
+    }
+    Cli::try_parse_from(line).map(|Cli { verb }| verb)
 }
 
 impl PolicyArgs {

@@ -11,16 +11,15 @@ mod run;
 mod shell;
 mod trust;
 
-use args::{Cli, Verb};
-use clap::Parser;
+use args::Verb;
 use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: polder_sys::arena::Arena = polder_sys::arena::Arena;
 
 fn main() -> ExitCode {
-    let verb = match Cli::try_parse() {
-        Ok(Cli { verb }) => verb,
+    let verb = match args::parse(std::env::args_os().collect()) {
+        Ok(verb) => verb,
         Err(error) => return exit::usage(&error),
     };
     let result = match verb {

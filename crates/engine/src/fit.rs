@@ -4,6 +4,7 @@ use polder_facts::{Gap, Guarantee, HostFacts, Origin};
 use polder_plan::Plan;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// How strong the wall is, weakest first; `wasm` stands aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,8 +75,8 @@ pub struct Fit {
 /// A plan that an engine may start: every gap is enforced or accepted. Only [`Fit::require`] makes one.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    plan: Plan,
-    host: HostFacts,
+    plan: Arc<Plan>,
+    host: Arc<HostFacts>,
     fit: Fit,
     accepted: Vec<Accepted>,
 }
@@ -115,7 +116,7 @@ pub struct Refusal {
 
 impl Fit {
     /// The right to start, if every guarantee is enforced, or weaker and accepted by the plan.
-    pub fn require(self, plan: &Plan, host: &HostFacts) -> Result<Fitted, Refused> {
+    pub fn require(self, plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Fitted, Refused> {
         let mut refusals: Vec<Refusal> = self
             .impossible
             .iter()
@@ -163,7 +164,7 @@ impl Fit {
             }
         }
         if refusals.is_empty() {
-            Ok(Fitted { plan: plan.clone(), host: host.clone(), fit: self, accepted })
+            Ok(Fitted { plan: Arc::clone(plan), host: Arc::clone(host), fit: self, accepted })
         } else {
             Err(Refused { engine: self.engine, refusals })
         }
@@ -172,7 +173,7 @@ impl Fit {
 
 impl Fitted {
     /// What will happen.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 

@@ -25,12 +25,12 @@ pub fn filter(rules: &EnvRules, host: &BTreeMap<OsString, OsString>) -> BTreeMap
 
 /// Whether the last pattern that speaks about a name lets it pass.
 fn passes(name: &str, patterns: &[Sourced<EnvPattern>]) -> bool {
-    let dangerous = DANGEROUS.iter().any(|pattern| matches(pattern, name));
+    let dangerous = || DANGEROUS.iter().any(|pattern| matches(pattern, name));
     let mut passed = false;
     for Sourced { value: EnvPattern { glob, negated }, .. } in patterns {
         if *negated {
             passed &= !matches(glob, name);
-        } else if glob == name || (!dangerous && matches(glob, name)) {
+        } else if glob == name || (glob.contains('*') && matches(glob, name) && !dangerous()) {
             passed = true;
         }
     }

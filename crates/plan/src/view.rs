@@ -16,18 +16,10 @@ const SCRATCH_DEFAULT: ByteSize = ByteSize(2 << 30);
 /// What programs need from `/etc`. Never shadow, ssh, sudoers, keys or anything else that is not named here.
 const CONFIGURATION: &[Configuration] = &[
     Configuration::File("ld.so.cache"),
-    Configuration::File("ld.so.conf"),
     Configuration::File("localtime"),
-    Configuration::File("timezone"),
-    Configuration::File("os-release"),
-    Configuration::File("debian_version"),
     Configuration::File("services"),
     Configuration::File("protocols"),
-    Configuration::File("mime.types"),
     Configuration::File("gitconfig"),
-    Configuration::File("bash.bashrc"),
-    Configuration::File("inputrc"),
-    Configuration::File("locale.alias"),
     Configuration::Directory("ssl"),
     Configuration::Directory("pki"),
     Configuration::Directory("ca-certificates"),
@@ -216,7 +208,6 @@ fn written(policy: &Policy, identity: &Identity) -> Vec<Written> {
         file("/etc/hosts", hosts),
         file("/etc/hostname", format!("{hostname}\n")),
         file("/etc/nsswitch.conf", nsswitch.to_owned()),
-        file("/etc/host.conf", "multi on\n".to_owned()),
     ];
     if policy.network.value.mode == NetworkMode::None {
         // Nobody answers, and a lookup must fail at once instead of waiting for a server.

@@ -5,6 +5,7 @@ use polder_facts::HostFacts;
 use polder_plan::Plan;
 use polder_policy::EngineChoice;
 use std::fmt;
+use std::sync::Arc;
 
 /// An engine that may start the plan.
 pub struct Chosen {
@@ -58,7 +59,7 @@ impl fmt::Display for Unfit {
 impl std::error::Error for Unfit {}
 
 /// The engine that the plan names, or the first of `auto` that can keep every rule.
-pub fn choose(plan: &Plan, host: &HostFacts) -> Result<Chosen, Unfit> {
+pub fn choose(plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Chosen, Unfit> {
     match &plan.engine.value {
         EngineChoice::Named(name) => {
             let engine = polder_engines::by_name(name).ok_or_else(|| Unfit::Unknown(name.clone()))?;
@@ -80,7 +81,7 @@ pub fn choose(plan: &Plan, host: &HostFacts) -> Result<Chosen, Unfit> {
     }
 }
 
-fn judge(engine: Box<dyn Engine>, plan: &Plan, host: &HostFacts, reason: &str) -> Result<Chosen, Unfit> {
+fn judge(engine: Box<dyn Engine>, plan: &Arc<Plan>, host: &Arc<HostFacts>, reason: &str) -> Result<Chosen, Unfit> {
     // The fit comes first: an engine that is not in this build has more to say about the plan than its probe has.
     let fit = engine.fit(plan, host);
     if fit.impossible.is_empty()

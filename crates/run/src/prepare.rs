@@ -8,13 +8,14 @@ use polder_policy::Policy;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A plan, and the engine's judgement of it, whichever way it went.
 pub struct Prepared {
     /// What would happen.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// The facts that it stands on.
-    pub host: HostFacts,
+    pub host: Arc<HostFacts>,
     /// Who would do it, or why nobody may.
     pub chosen: Result<Chosen, Unfit>,
 }
@@ -38,8 +39,8 @@ pub fn prepare(
     start: &Path,
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<Prepared, PrepareError> {
-    let host = gather(policy, workspace, start, environment)?;
-    let plan = compile(policy, &host, command)?;
+    let host = Arc::new(gather(policy, workspace, start, environment)?);
+    let plan = Arc::new(compile(policy, &host, command)?);
     let chosen = choose(&plan, &host);
     Ok(Prepared { plan, host, chosen })
 }

@@ -1,7 +1,7 @@
 //! What the native engine says about a plan. Pure.
 
 use polder_engine::{EngineClass, Fit, Verdict};
-use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Probe};
+use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe};
 use polder_plan::Plan;
 use polder_policy::{NetworkMode, WorkspaceMode};
 use std::collections::BTreeMap;
@@ -63,12 +63,12 @@ impl Judge<'_> {
 
     fn protect(&self) -> Verdict {
         let files = &self.plan.files;
-        if !files.reserved.is_empty() {
-            if let Err(gap) = self.probe(Mechanism::Seccomp) {
-                let by = "read-only mounts".to_owned();
-                let reason = format!("names that do not exist yet need the system call filter: {}", gap.reason);
-                return Verdict::Weaker { by, gap: Gap { reason, remedy: gap.remedy } };
-            }
+        if !files.reserved.is_empty()
+            && let Err(gap) = self.probe(Mechanism::Seccomp)
+        {
+            let by = "read-only mounts".to_owned();
+            let reason = format!("names that do not exist yet need the system call filter: {}", gap.reason);
+            return Verdict::Weaker { by, gap: Gap { reason, remedy: gap.remedy } };
         }
         if let Some(pattern) = files.partial_patterns.first() {
             return Verdict::Weaker {
@@ -171,16 +171,13 @@ impl Judge<'_> {
                 },
             ));
         }
-        if limits.pids.is_some() {
-            verdicts.push((
-                Guarantee::Pids,
-                match self.probe(Mechanism::CgroupPids) {
-                    Ok(()) => enforced("the pids cgroup"),
-                    Err(_) => {
-                        self.needs(&[Mechanism::ProcessRlimit], "RLIMIT_NPROC in the sandbox's own user namespace")
-                    }
-                },
-            ));
+        if let Some(pids) = &limits.pids {
+            let rlimit = "RLIMIT_NPROC in the sandbox's own user namespace";
+            let verdict = match self.probe(Mechanism::CgroupPids) {
+                Ok(()) if pids.origin != Origin::BuiltIn => enforced("the pids cgroup"),
+                Ok(()) | Err(_) => self.needs(&[Mechanism::ProcessRlimit], rlimit),
+            };
+            verdicts.push((Guarantee::Pids, verdict));
         }
         if limits.files.is_some() {
             verdicts.push((Guarantee::Files, enforced("RLIMIT_NOFILE")));

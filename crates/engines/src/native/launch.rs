@@ -2,11 +2,12 @@
 
 use super::lower::{Lowered, lower};
 use polder_engine::{Ended, Finished, Fitted, LaunchError, LaunchFailure, Report, Running, Services};
-use polder_facts::{Action, Grant, LimitKind, Mechanism, Probe, Violation};
+use polder_facts::{Action, Grant, LimitKind, Mechanism, Origin, Probe, Sourced, Violation};
 use polder_plan::Plan;
 use polder_sys::cgroup::{Bounds, Cgroup, Entrance};
 use polder_sys::{Command, Errno, Launched, Recipe, SpawnError, syscalls};
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
     let lowered = lower(&fitted);
@@ -15,7 +16,7 @@ pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Runni
     let recipe = recipe(lowered, services, entrance);
     // On failure the cgroup is dropped after everything that was in it.
     let launched = polder_sys::spawn(&recipe).map_err(describe)?;
-    Ok(Box::new(NativeRun { launched, cgroup, plan: fitted.plan().clone(), disk_full: false }))
+    Ok(Box::new(NativeRun { launched, cgroup, plan: Arc::clone(fitted.plan()), disk_full: false }))
 }
 
 fn recipe(lowered: Lowered, services: Services, cgroup: Option<Entrance>) -> Recipe {
@@ -58,10 +59,17 @@ fn make_cgroup(fitted: &Fitted) -> Result<Option<Cgroup>, LaunchError> {
     let Some(facts) = &host.cgroup else { return Ok(None) };
     let works = |mechanism| host.mechanisms.get(&mechanism).is_some_and(Probe::works);
     let limits = &plan.limits;
+    // The built-in limit is a safety net, which the rlimit holds just as well; a cgroup would cost every run.
+    let counted = |limit: &&Sourced<u64>| limit.origin != Origin::BuiltIn;
     let bounds = Bounds {
         memory_bytes: limits.memory.as_ref().filter(|_| works(Mechanism::CgroupMemory)).map(|limit| limit.value.0),
         // The shim is one of them.
-        pids: limits.pids.as_ref().filter(|_| works(Mechanism::CgroupPids)).map(|limit| limit.value + 1),
+        pids: limits
+            .pids
+            .as_ref()
+            .filter(|_| works(Mechanism::CgroupPids))
+            .filter(counted)
+            .map(|limit| limit.value + 1),
         cpus: limits.cpus.as_ref().filter(|_| works(Mechanism::CgroupCpu)).map(|limit| limit.value),
     };
     if bounds == (Bounds { memory_bytes: None, pids: None, cpus: None }) {
@@ -109,7 +117,7 @@ fn describe(error: SpawnError) -> LaunchError {
 struct NativeRun {
     launched: Launched,
     cgroup: Option<Cgroup>,
-    plan: Plan,
+    plan: Arc<Plan>,
     disk_full: bool,
 }
 

@@ -213,13 +213,14 @@ impl Build<'_> {
             self.steps.push(Step::Copy { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
         }
         self.steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
+        self.steps.push(Step::Symlink { target: c("../usr/lib/os-release"), at: c("etc/os-release") });
     }
 
     /// The writable places: one file system with one size, at several paths.
     fn private(&mut self, plan: &Plan) {
         self.plain("tmp", 0o1777);
-        self.steps.push(Step::Scratch { at: c("tmp"), exec: true });
-        self.steps.push(Step::Scratch { at: c("dev/shm"), exec: true });
+        self.steps.push(Step::Scratch { at: c("tmp") });
+        self.steps.push(Step::Scratch { at: c("dev/shm") });
         self.plain("var", 0o755);
         self.steps.push(Step::Symlink { target: c("../tmp"), at: c("var/tmp") });
         for dir in ["run", "run/polder"] {
@@ -234,7 +235,7 @@ impl Build<'_> {
             self.parents(home);
             self.made.insert(relative(home).to_owned());
             self.steps.push(Step::Directory { at: c(relative(home)), mode: 0o700 });
-            self.steps.push(Step::Scratch { at: c(relative(home)), exec: true });
+            self.steps.push(Step::Scratch { at: c(relative(home)) });
         }
     }
 

@@ -272,7 +272,8 @@ pub fn read_memory(pid: u32, address: u64, length: usize) -> io::Result<Vec<u8>>
     let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
     let remote = libc::iovec { iov_base: ptr::with_exposed_provenance_mut(address as usize), iov_len: length };
     // SAFETY: the local part is valid for its length; the kernel checks the remote one.
-    let got = check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)?;
+    let got =
+        check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)?;
     bytes.truncate(got as usize);
     Ok(bytes)
 }
@@ -345,9 +346,7 @@ pub fn bpf() -> io::Result<OwnedFd> {
     // BPF_MAP_TYPE_ARRAY, 4-byte keys, 4-byte values, one entry.
     attributes[..4].copy_from_slice(&[2, 4, 4, 1]);
     // SAFETY: the attributes outlive the call.
-    Ok(check_fd(unsafe {
-        libc::syscall(libc::SYS_bpf, MAP_CREATE, attributes.as_ptr(), size_of_val(&attributes))
-    })?)
+    Ok(check_fd(unsafe { libc::syscall(libc::SYS_bpf, MAP_CREATE, attributes.as_ptr(), size_of_val(&attributes)) })?)
 }
 
 /// `perf_event_open(2)` on ourselves, user space only.
@@ -430,7 +429,9 @@ pub fn take_terminal() -> io::Result<OwnedFd> {
 pub fn open(path: &Path, flags: i32, mode: u32) -> io::Result<OwnedFd> {
     let path = c(path)?;
     // SAFETY: the path outlives the call.
-    Ok(check_fd(unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags | libc::O_CLOEXEC, mode) })?)
+    Ok(check_fd(unsafe {
+        libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags | libc::O_CLOEXEC, mode)
+    })?)
 }
 
 /// Opens below a directory descriptor.

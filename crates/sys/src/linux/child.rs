@@ -233,38 +233,36 @@ fn take_step(
             check_int(unsafe { libc::symlink(target.as_ptr(), at.as_ptr()) }).map(drop)
         }
         Step::Bind { source, at, access } => {
+            let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let tree = match source {
+                // The parent has set the flags together with the map.
                 Source::Resolved(_) if matches!(identity, Identity::Range { .. }) => {
                     let tree = trees.get_mut(*next_tree).and_then(Option::take).ok_or(Errno(libc::EBADF))?;
                     *next_tree += 1;
                     tree
                 }
-                Source::Resolved(path) => mount::clone_tree(mount::locate(path)?.as_fd())?,
-                Source::System(path) => mount::clone_tree_at(path)?,
+                Source::Resolved(path) => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
+                Source::System(path) => mount::restricted_tree_at(path, flags)?,
             };
-            let read_only = if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
-            mount::restrict_tree(tree.as_fd(), SAFE | read_only)?;
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
         Step::ShowIfThere { from, at } => {
-            let tree = match mount::clone_tree_at(from) {
+            let tree = match mount::restricted_tree_at(from, SAFE | mount::RDONLY) {
                 Ok(tree) => tree,
                 Err(Errno(libc::ENOENT)) => return Ok(()),
                 Err(other) => return Err(other),
             };
             make_directory(at, 0o755)?;
-            mount::restrict_tree(tree.as_fd(), SAFE | mount::RDONLY)?;
             mount::attach_at(tree.as_fd(), at)
         }
         Step::Device { from, at } => {
             drop(create(at, 0o666)?);
-            let tree = mount::clone_tree_at(from)?;
-            mount::restrict_tree(tree.as_fd(), mount::NOSUID | mount::NOEXEC)?;
+            let tree = mount::restricted_tree_at(from, mount::NOSUID | mount::NOEXEC)?;
             mount::attach_at(tree.as_fd(), at)
         }
-        Step::Scratch { at, exec } => {
+        Step::Scratch { at } => {
+            // A copy of the root's own mount, with its flags; it stays writable when that one is sealed.
             let tree = mount::clone_tree_at(at)?;
-            mount::restrict_tree(tree.as_fd(), SAFE | if *exec { 0 } else { mount::NOEXEC })?;
             mount::attach_at(tree.as_fd(), at)
         }
         Step::Proc { at } => {
@@ -291,8 +289,7 @@ fn take_step(
 /// Mounts a path on itself: with flags of its own, and no longer to be renamed, unlinked or linked from.
 fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
     let place = mount::locate_below_cwd(at)?;
-    let tree = mount::clone_tree(place.as_fd())?;
-    mount::restrict_tree(tree.as_fd(), flags)?;
+    let tree = mount::restricted_tree(place.as_fd(), flags)?;
     mount::attach_on(tree.as_fd(), place.as_fd())
 }
 
@@ -303,8 +300,8 @@ fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {
     check_int(unsafe { libc::fstat(place.as_raw_fd(), &raw mut stat) })?;
     let is_directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;
     let cover = if is_directory { Step::HIDDEN_DIRECTORY } else { Step::HIDDEN_FILE };
-    let tree = mount::clone_tree_at(cover)?;
-    mount::restrict_tree(tree.as_fd(), mount::NOSUID | mount::NODEV | mount::NOEXEC | mount::RDONLY)?;
+    let flags = mount::NOSUID | mount::NODEV | mount::NOEXEC | mount::RDONLY;
+    let tree = mount::restricted_tree_at(cover, flags)?;
     mount::attach_on(tree.as_fd(), place)
 }
 

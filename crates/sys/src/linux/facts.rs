@@ -149,9 +149,9 @@ fn look(root: &Path, path: &Path, entries: &mut BTreeMap<PathBuf, Entry>) {
     for component in rest.components() {
         let Component::Normal(name) = component else { continue };
         current.push(name);
-        let found = entry(&current);
-        let goes_on = found == Entry::Directory;
-        entries.insert(current.clone(), found);
+        // Protected paths share their parents.
+        let found = entries.entry(current.clone()).or_insert_with(|| entry(&current));
+        let goes_on = *found == Entry::Directory;
         if !goes_on {
             break;
         }

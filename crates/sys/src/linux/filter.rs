@@ -76,8 +76,17 @@ const OFFSET_NR: u32 = 0;
 const OFFSET_ARCH: u32 = 4;
 const OFFSET_ARGS: u32 = 16;
 
-const fn op(code: u16, jt: u8, jf: u8, k: u32) -> Instruction {
+/// An instruction from its four parts.
+pub(super) const fn op(code: u16, jt: u8, jf: u8, k: u32) -> Instruction {
     Instruction { code, jt, jf, k }
+}
+
+#[cfg(test)]
+impl Instruction {
+    /// The four parts, for writing a program down.
+    pub(super) const fn parts(self) -> (u16, u8, u8, u32) {
+        (self.code, self.jt, self.jf, self.k)
+    }
 }
 
 const fn ret(verdict: Verdict) -> Instruction {

@@ -27,7 +27,7 @@ pub struct Recipe {
     /// The second layer over the file view; absent only where its gap was accepted.
     pub landlock: Option<LandlockSpec>,
     /// The system call filter; absent only where its gap was accepted.
-    pub filter: Option<Vec<Instruction>>,
+    pub filter: Option<&'static [Instruction]>,
     /// Names that must not come into being; the filter must then notify the calls that create names.
     pub reserved: Vec<Reserved>,
     /// Files that nothing needs and that must not be there when the run has ended, absolute inside.
@@ -150,8 +150,6 @@ pub enum Step {
     Scratch {
         /// Where.
         at: CString,
-        /// Whether programs may be executed from it.
-        exec: bool,
     },
     /// Mounts the process table of the new pid namespace, without the shim.
     Proc {

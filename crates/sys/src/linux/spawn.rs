@@ -406,7 +406,7 @@ fn step_words(step: &Step) -> (String, &'static str) {
         }
         Step::ShowIfThere { from, .. } => (format!("show `{}`", shown(from)), "move_mount"),
         Step::Device { from, .. } => (format!("show the device `{}`", shown(from)), "move_mount"),
-        Step::Scratch { at, .. } => (format!("make `/{}` writable", shown(at)), "move_mount"),
+        Step::Scratch { at } => (format!("make `/{}` writable", shown(at)), "move_mount"),
         Step::Proc { .. } => ("mount `/proc`".to_owned(), "fsmount proc"),
         Step::Terminals { .. } => ("mount `/dev/pts`".to_owned(), "fsmount devpts"),
         Step::Protect { at } => (format!("protect `/{}`", shown(at)), "move_mount"),
