@@ -1,2 +1,47 @@
-//! placeholder
-fn main() {}
+//! The one entry point: `cargo xtask VERB`. CI calls nothing else.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for the terminal")]
+
+mod bench;
+mod generate;
+mod machine;
+mod run;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask VERB
+
+  run -- COMMAND ARGS…   build polder and run a command in a sandbox
+  build                  build the static binary and print its path
+  test [FILTER]          install what the tests need and run all of them, as root and as an ordinary user
+  bench start|work       measure, side by side, and print a table (--write keeps it in docs/bench/)
+  generate               write the generated files anew: schemas, help, man pages, filters
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    let result = match args.first().map(String::as_str) {
+        Some("run") => run::polder(rest),
+        Some("build") => run::build().map(|path| {
+            println!("{}", path.display());
+            0
+        }),
+        Some("test") => test::all(rest.first().map(String::as_str)),
+        Some("bench") => bench::bench(rest),
+        Some("generate") => generate::all(),
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

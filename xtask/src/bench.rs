@@ -1,0 +1,91 @@
+//! Measuring, always side by side: every figure is a ratio of interleaved rounds, because the machine's own speed
+//! swings from minute to minute.
+
+mod start;
+mod table;
+mod work;
+
+use crate::machine::{self, Shared};
+use crate::run::{self, Outcome, root};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+pub(crate) fn bench(args: &[String]) -> Outcome {
+    let keep = args.iter().any(|arg| arg == "--write");
+    let rounds = args.iter().find_map(|arg| arg.strip_prefix("--rounds=")?.parse().ok());
+    match args.first().map(String::as_str) {
+        Some("start") => measure("start", rounds.unwrap_or(300), keep),
+        Some("work") => measure("work", rounds.unwrap_or(7), keep),
+        // The second half, in the directory and as the user that the first half chose.
+        Some("start-here") => here(args, start::measure),
+        Some("work-here") => here(args, work::measure),
+        _ => Err("bench start|work [--rounds=N] [--write]".to_owned()),
+    }
+}
+
+fn here(args: &[String], measure: fn(&Path, &Path, usize) -> Result<String, String>) -> Outcome {
+    let [_, polder, directory, rounds] = args else { return Err("three arguments are needed".to_owned()) };
+    let rounds = rounds.parse().map_err(|_| "the third argument is a number")?;
+    print!("{}", measure(Path::new(polder), Path::new(directory), rounds)?);
+    Ok(0)
+}
+
+/// Measures as the caller and, where that is root, once more as an ordinary user.
+fn measure(what: &str, rounds: usize, keep: bool) -> Outcome {
+    machine::install_packages()?;
+    let shared = Shared::new()?;
+    let polder = copy(&run::build()?, &shared.path().join("polder"))?;
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let own = copy(&own, &shared.path().join("xtask"))?;
+    let mut text = heading(what, rounds);
+    let mut users = vec![("root", false)];
+    if machine::is_root() {
+        machine::make_user()?;
+        users.push(("an ordinary user", true));
+    } else {
+        users[0].0 = "an ordinary user";
+    }
+    for (name, change) in users {
+        let directory = shared.path().join(if change { "user" } else { "caller" });
+        fs::create_dir(&directory).map_err(|error| error.to_string())?;
+        let mut command = if change {
+            run::call(Command::new("chown").arg(machine::USER).arg(&directory))?;
+            machine::as_user(&own)
+        } else {
+            Command::new(&own)
+        };
+        command.args(["bench", &format!("{what}-here")]).arg(&polder).arg(&directory).arg(rounds.to_string());
+        let output = command.stderr(std::process::Stdio::inherit()).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("measuring as {name} failed"));
+        }
+        text.push_str(&format!("\n## As {name}\n\n{}", String::from_utf8_lossy(&output.stdout)));
+    }
+    print!("{text}");
+    if keep {
+        let path = root().join(format!("docs/bench/{what}.md"));
+        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(0)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<std::path::PathBuf, String> {
+    fs::copy(from, to).map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
+    Ok(to.to_owned())
+}
+
+/// What was measured, when and on what kind of machine.
+fn heading(what: &str, rounds: usize) -> String {
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let date = Command::new("date").arg("+%Y-%m-%d").output();
+    let date = date.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let cpu_info = read("/proc/cpuinfo");
+    let model = cpu_info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|pair| pair.1));
+    format!(
+        "# bench {what}\n\n{date}, {rounds} interleaved rounds, Linux {}, {cpus} CPUs ({})\n",
+        read("/proc/sys/kernel/osrelease"),
+        model.unwrap_or("unknown")
+    )
+}

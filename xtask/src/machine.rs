@@ -1,0 +1,122 @@
+//! Making a machine ready for the tests: Debian packages, the test runner, an ordinary user.
+
+use crate::run::{call, root};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program, and the Debian package that has it.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("bwrap", "bubblewrap"),
+    ("git", "git"),
+    ("python3", "python3"),
+    ("unshare", "util-linux"),
+    ("setpriv", "util-linux"),
+];
+/// The ordinary user as whom everything runs a second time.
+pub(crate) const USER: &str = "polder-test";
+
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+}
+
+fn exists(program: &str) -> bool {
+    // Only what every user can reach counts.
+    ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"].iter().any(|dir| Path::new(dir).join(program).exists())
+}
+
+/// Installs the packages that are missing; needs root.
+pub(crate) fn install_packages() -> Result<(), String> {
+    let mut packages: Vec<&str> =
+        PROGRAMS.iter().filter(|(program, _)| !exists(program)).map(|(_, package)| *package).collect();
+    packages.dedup();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    if !is_root() {
+        return Err(format!("these packages are needed: sudo apt-get install {}", packages.join(" ")));
+    }
+    println!("installing {}", packages.join(" "));
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+        command
+    };
+    call(apt().args(["-qq", "update"]))?;
+    call(apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(packages))
+}
+
+/// The test runner; built from the registry if the machine has none.
+pub(crate) fn install_runner() -> Result<(), String> {
+    let there =
+        Command::new("cargo").args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if there.is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    println!("installing cargo-nextest");
+    call(Command::new("cargo").args(["install", "--quiet", "--locked", "cargo-nextest"]))
+}
+
+/// Makes the ordinary user if it does not exist.
+pub(crate) fn make_user() -> Result<(), String> {
+    let passwd = fs::read_to_string("/etc/passwd").map_err(|error| error.to_string())?;
+    if passwd.lines().any(|line| line.starts_with(&format!("{USER}:"))) {
+        return Ok(());
+    }
+    call(Command::new("useradd").args(["--create-home", "--shell", "/bin/sh", USER]))
+}
+
+/// A command that runs as the ordinary user, with an environment of its own.
+pub(crate) fn as_user(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", USER, "--regid", USER, "--init-groups", "--reset-env", "--"])
+        .arg("env")
+        .arg(format!("HOME=/home/{USER}"))
+        .arg("PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+        .arg(program);
+    command
+}
+
+/// A directory below `/var/tmp` that everybody can read and that goes away with the value.
+pub(crate) struct Shared(PathBuf);
+
+impl Shared {
+    pub(crate) fn new() -> Result<Self, String> {
+        let path = PathBuf::from(format!("/var/tmp/polder-xtask-{}", std::process::id()));
+        fs::create_dir(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A copy of the sources, which a user who cannot read ours can.
+    pub(crate) fn copy_sources(&self) -> Result<PathBuf, String> {
+        let sources = self.0.join("src");
+        fs::create_dir(&sources).map_err(|error| error.to_string())?;
+        let list = Command::new("git")
+            .current_dir(root())
+            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .output()
+            .map_err(|error| error.to_string())?;
+        for name in list.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            let name = Path::new(std::str::from_utf8(name).map_err(|error| error.to_string())?);
+            let to = sources.join(name);
+            let made = to.parent().map_or(Ok(()), fs::create_dir_all);
+            // A file that was deleted and not yet committed is in the list and not on the disk.
+            if made.is_ok() && root().join(name).exists() {
+                fs::copy(root().join(name), &to).map_err(|error| format!("{}: {error}", to.display()))?;
+            }
+        }
+        call(Command::new("chown").args(["--recursive", USER]).arg(&sources))?;
+        Ok(sources)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

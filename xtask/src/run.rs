@@ -1,0 +1,49 @@
+//! Building the static binary and running it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What every verb gives back: an exit code, or what went wrong.
+pub(crate) type Outcome = Result<u8, String>;
+
+/// Where the workspace lies.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// Runs a command to its end; anything but success is an error that names it.
+pub(crate) fn call(command: &mut Command) -> Result<(), String> {
+    let shown = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{shown} ended with {status}")),
+        Err(error) => Err(format!("cannot start {shown}: {error}")),
+    }
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
+}
+
+/// Builds polder as a static binary, optimised, and says where it is.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    call(Command::new(env!("CARGO")).current_dir(root()).args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "polder-cli",
+        "--target",
+        &target,
+    ]))?;
+    Ok(target_directory().join(target).join("release/polder"))
+}
+
+/// `cargo xtask run -- COMMAND`: the main job.
+pub(crate) fn polder(args: &[String]) -> Outcome {
+    let binary = build()?;
+    let status = Command::new(binary).arg("run").args(args).status().map_err(|error| error.to_string())?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(125))
+}

@@ -1,0 +1,107 @@
+//! Every test, as root and as an ordinary user.
+
+use crate::machine::{self, Shared};
+use crate::run::{self, Outcome, call, root};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What this kind of machine offers: declared and missing fails the tests that need it.
+const HAS: &str = "native";
+
+pub(crate) fn all(filter: Option<&str>) -> Outcome {
+    machine::install_packages()?;
+    machine::install_runner()?;
+    if filter.is_none() {
+        step("format", call(cargo().args(["fmt", "--all", "--check"])))?;
+        step(
+            "lints",
+            call(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        )?;
+        check_dependencies()?;
+    }
+    let binary = run::build()?;
+    let mut failed = Vec::new();
+    let mut note = |what: &str, result: Result<(), String>| {
+        if let Err(message) = result {
+            println!("{what}: {message}");
+            failed.push(what.to_owned());
+        }
+    };
+    let here = if machine::is_root() { "root" } else { "this user" };
+    println!("== tests as {here}");
+    note("tests", nextest(cargo().arg("nextest"), filter, &binary));
+    if filter.is_none() {
+        println!("== examples in the documentation");
+        note("examples", call(cargo().args(["test", "--quiet", "--doc", "--workspace"])));
+    }
+    if machine::is_root() {
+        println!("== tests as an ordinary user");
+        note("tests as an ordinary user", as_ordinary_user(filter, &binary));
+    } else {
+        println!("== skipped: tests as another user (only root can change to one)");
+    }
+    if failed.is_empty() { Ok(0) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+fn cargo() -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(root());
+    command
+}
+
+fn step(what: &str, result: Result<(), String>) -> Result<(), String> {
+    println!("== {what}");
+    result
+}
+
+fn nextest(command: &mut Command, filter: Option<&str>, binary: &Path) -> Result<(), String> {
+    command.args(["run", "--workspace", "--no-fail-fast"]).args(filter);
+    call(command.env("POLDER_BIN", binary).env("POLDER_TEST_HAS", HAS))
+}
+
+/// The same test binaries once more, in a directory that the other user can read.
+fn as_ordinary_user(filter: Option<&str>, binary: &Path) -> Result<(), String> {
+    machine::make_user()?;
+    let shared = Shared::new()?;
+    let sources = shared.copy_sources()?;
+    let archive = shared.path().join("tests.tar.zst");
+    call(cargo().args(["nextest", "archive", "--workspace", "--archive-file"]).arg(&archive).stderr(Stdio::null()))?;
+    let runner = copy(&runner()?, &shared.path().join("cargo-nextest"))?;
+    let polder = copy(binary, &shared.path().join("polder"))?;
+    let mut command = machine::as_user(Path::new("env"));
+    command
+        .current_dir(&sources)
+        .arg(format!("POLDER_BIN={}", polder.display()))
+        .arg(format!("POLDER_TEST_HAS={HAS}"))
+        .arg(&runner)
+        .args(["nextest", "run", "--no-fail-fast", "--archive-file"])
+        .arg(&archive)
+        .arg("--workspace-remap")
+        .arg(&sources)
+        .args(filter);
+    call(&mut command)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<PathBuf, String> {
+    fs::copy(from, to).map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
+    Ok(to.to_owned())
+}
+
+fn runner() -> Result<PathBuf, String> {
+    let output =
+        Command::new("sh").args(["-c", "command -v cargo-nextest"]).output().map_err(|error| error.to_string())?;
+    let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if path.is_empty() { Err("cargo-nextest is not on PATH".to_owned()) } else { Ok(path.into()) }
+}
+
+/// Licences, sources and duplicates; needs a tool that takes minutes to build, so its absence is said, not fatal.
+fn check_dependencies() -> Result<(), String> {
+    println!("== dependencies");
+    let there = Command::new("cargo").args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !there.is_ok_and(|status| status.success()) {
+        println!("skipped: cargo-deny is not installed (cargo install --locked cargo-deny)");
+        return Ok(());
+    }
+    call(cargo().args(["deny", "--offline", "check", "bans", "licenses", "sources"]))
+}
