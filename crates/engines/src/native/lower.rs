@@ -332,3 +332,6 @@ fn rlimits(fitted: &Fitted) -> Vec<Rlimit> {
     }
     rlimits
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! What becomes of a protection: a mask, a pin, a reserved name, or a fault.
+
+use crate::sample::{bind, file, host, lifting, patterns, protecting, view, with, with_source};
+use expect_test::{Expect, expect};
+use polder_facts::{Entry, HostFacts, WorktreeFacts};
+use polder_policy::{Access, Policy, built_in};
+
+fn check(policy: &Policy, host: &HostFacts, expected: Expect) {
+    expected.assert_eq(&view(policy, host));
+}
+
+#[test]
+fn what_exists_is_masked_and_its_parents_are_pinned() {
+    let host =
+        with(host(), &[("a", Entry::Directory), ("a/b", Entry::Directory), ("a/b/held", file()), ("top", file())]);
+    check(
+        &protecting(&["a/b/held", "top"]),
+        &host,
+        expect![[r#"
+            protected   /workspace/a/b/held  # polder.yaml:1
+            protected   /workspace/top  # polder.yaml:2
+            pinned      /workspace/a
+            pinned      /workspace/a/b
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_missing_is_reserved_at_its_first_missing_part() {
+    let host = with(host(), &[("a", Entry::Directory), ("a/b", Entry::Missing), ("x", Entry::Missing)]);
+    check(
+        &protecting(&["a/b/held", "x/y/z", "new"]),
+        &host,
+        expect![[r#"
+            pinned      /workspace/a
+            reserved    `b` in /workspace/a  # polder.yaml:1
+            reserved    `x` in /workspace  # polder.yaml:2
+            reserved    `new` in /workspace  # polder.yaml:3
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_is_reserved_once() {
+    check(
+        &protecting(&["new/a", "new/b"]),
+        &host(),
+        expect![[r#"
+            reserved    `new` in /workspace  # polder.yaml:1
+            reserved    `new` in /workspace  # polder.yaml:2
+        "#]],
+    );
+}
+
+#[test]
+fn a_symbolic_link_on_the_way_is_refused() {
+    let host = with(
+        host(),
+        &[("link", Entry::Symlink("real".into())), ("d", Entry::Directory), ("d/l", Entry::Symlink("/x".into()))],
+    );
+    check(
+        &protecting(&["link/held", "d/l"]),
+        &host,
+        expect![[r#"
+            polder.yaml:1: `/home/u/repo/link` is a symbolic link, which the command could turn elsewhere; name the path that it leads to
+            polder.yaml:2: `/home/u/repo/d/l` is a symbolic link, which the command could turn elsewhere; name the path that it leads to
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_with_more_names_is_refused() {
+    let host = with(host(), &[("held", Entry::File { links: 3 })]);
+    check(
+        &protecting(&["held"]),
+        &host,
+        expect![[r#"
+            polder.yaml:1: `/home/u/repo/held` has 3 names, and only this one is protected; give it one name (copy it), or take the protection away with --allow fs.write=PATH
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_where_a_directory_should_be_is_masked_itself() {
+    let host = with(host(), &[("a", file())]);
+    check(
+        &protecting(&["a/b/held"]),
+        &host,
+        expect![[r#"
+            protected   /workspace/a  # polder.yaml:1
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_hidden_beats_what_is_protected_and_all_below_it() {
+    let entries =
+        [("d", Entry::Directory), ("d/held", file()), ("d/e", Entry::Directory), ("d/e/held", file()), ("f", file())];
+    let mut policy = protecting(&["d/held", "d/e/held", "f", "d"]);
+    policy.deny_read = patterns(&["d", "f"]);
+    check(
+        &policy,
+        &with(host(), &entries),
+        expect![[r#"
+            hidden      /workspace/d  # polder.yaml:1
+            hidden      /workspace/f  # polder.yaml:2
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_missing_needs_no_hiding() {
+    let mut policy = protecting(&[]);
+    policy.deny_read = patterns(&["nowhere", "a/b"]);
+    check(&policy, &host(), expect![""]);
+}
+
+#[test]
+fn a_pattern_masks_what_it_matches_and_reserves_a_plain_name() {
+    let mut host = with(host(), &[("a", Entry::Directory), ("a/.env", file()), ("k.pem", file())]);
+    let found =
+        |paths: &[&str]| paths.iter().map(|path| std::path::Path::new(crate::sample::ROOT).join(path)).collect();
+    host.tree.matches.insert("**/.env".to_owned(), found(&["a/.env"]));
+    host.tree.matches.insert("*.pem".to_owned(), found(&["k.pem"]));
+    check(
+        &protecting(&["**/.env", "*.pem"]),
+        &host,
+        expect![[r#"
+            protected   /workspace/a/.env  # polder.yaml:1
+            protected   /workspace/k.pem  # polder.yaml:2
+            pinned      /workspace/a
+            reserved    `.env` in any directory  # polder.yaml:1
+            protected   *.pem (what exists at the start)  # polder.yaml:2
+        "#]],
+    );
+}
+
+#[test]
+fn a_grant_lifts_a_protection_and_those_below_it() {
+    let host = with(host(), &[("a", Entry::Directory), ("a/held", file()), ("b", file())]);
+    check(
+        &lifting(protecting(&["a/held", "b", "**/.env"]), "fs.write=a"),
+        &host,
+        expect![[r#"
+            protected   /workspace/b  # polder.yaml:2
+            reserved    `.env` in any directory  # polder.yaml:3
+        "#]],
+    );
+    let policy = lifting(lifting(protecting(&["a/held", "b", "**/.env"]), "fs.write=**/.env"), "fs.write=b");
+    check(
+        &policy,
+        &host,
+        expect![[r#"
+            protected   /workspace/a/held  # polder.yaml:1
+            pinned      /workspace/a
+        "#]],
+    );
+    // A name that only begins the same is another name.
+    let policy = lifting(protecting(&["a/held"]), "fs.write=a/he");
+    assert!(view(&policy, &host).contains("protected   /workspace/a/held"));
+}
+
+#[test]
+fn a_read_only_workspace_needs_no_protection_but_hides_all_the_same() {
+    let mut policy = protecting(&["held", "new", "**/.env"]);
+    policy.access.value = Access::ReadOnly;
+    policy.deny_read = patterns(&["hidden"]);
+    let seen = view(&policy, &with(host(), &[("held", file()), ("hidden", file())]));
+    assert!(!seen.contains("/workspace/held") && !seen.contains("new"), "{seen}");
+    assert!(seen.contains("hidden      /workspace/hidden"), "{seen}");
+}
+
+#[test]
+fn a_mask_of_a_bind_appears_where_the_bind_does() {
+    let host = with_source(with(host(), &[]), "/home/u/.config");
+    let host = with(host, &[("/home/u/.config/gh", Entry::Directory), ("/home/u/.config", Entry::Directory)]);
+    let mut policy = protecting(&[]);
+    policy.binds = vec![bind("/home/u/.config", "/cfg", Access::ReadOnly)];
+    policy.deny_read = patterns(&["/home/u/.config/gh", "/home/u/.aws"]);
+    check(
+        &policy,
+        &host,
+        expect![[r#"
+            hidden      /cfg/gh  # polder.yaml:1
+        "#]],
+    );
+    policy.deny_read = patterns(&["/home/u/.config"]);
+    check(
+        &policy,
+        &host,
+        expect![[r#"
+            polder.yaml:1: `/home/u/.config` is shown as a whole and masked as a whole; take one of the two away
+        "#]],
+    );
+}
+
+fn repository() -> HostFacts {
+    with(host(), &[(".git", Entry::Directory), (".git/hooks", Entry::Directory), (".git/config", file())])
+}
+
+#[test]
+fn a_repository_is_held_where_git_would_execute() {
+    check(
+        &built_in(),
+        &repository(),
+        expect![[r#"
+            protected   /workspace/.git/config
+            protected   /workspace/.git/hooks
+            pinned      /workspace/.git
+            swept       /workspace/.git/commondir
+            swept       /workspace/.git/config.worktree
+        "#]],
+    );
+    // A redirect that exists is held like the config.
+    check(
+        &built_in(),
+        &with(repository(), &[(".git/config.worktree", file())]),
+        expect![[r#"
+            protected   /workspace/.git/config
+            protected   /workspace/.git/config.worktree
+            protected   /workspace/.git/hooks
+            pinned      /workspace/.git
+            swept       /workspace/.git/commondir
+        "#]],
+    );
+    check(&lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"), &repository(), expect![""]);
+}
+
+#[test]
+fn a_linked_worktree_shows_its_repository_and_holds_what_git_obeys() {
+    let mut host = with(host(), &[(".git", file())]);
+    host.tree.worktree = Some(WorktreeFacts {
+        git_dir: "/home/u/main/.git/worktrees/side".into(),
+        common_dir: "/home/u/main/.git".into(),
+    });
+    for (path, entry) in [
+        ("/home/u/main/.git/hooks", Entry::Directory),
+        ("/home/u/main/.git/config", file()),
+        ("/home/u/main/.git/worktrees", Entry::Directory),
+        ("/home/u/main/.git/worktrees/side", Entry::Directory),
+        ("/home/u/main/.git/worktrees/side/commondir", file()),
+        ("/home/u/main/.git/worktrees/side/gitdir", file()),
+        ("/home/u/main/.git/worktrees/side/config.worktree", Entry::Missing),
+    ] {
+        host.tree.entries.insert(path.into(), entry);
+    }
+    check(
+        &built_in(),
+        &host,
+        expect![[r#"
+            protected   /home/u/main/.git/config
+            protected   /home/u/main/.git/hooks
+            protected   /home/u/main/.git/worktrees/side/commondir
+            protected   /home/u/main/.git/worktrees/side/gitdir
+            protected   /workspace/.git
+            pinned      /home/u/main/.git/worktrees
+            pinned      /home/u/main/.git/worktrees/side
+            swept       /home/u/main/.git/commondir
+            swept       /home/u/main/.git/config.worktree
+        "#]],
+    );
+    let plan = crate::sample::planned(&built_in(), &host).expect("a plan").to_string();
+    assert!(plan.contains("repository  /home/u/main/.git at /home/u/main/.git (read-write)"), "{plan}");
+}
+
+#[test]
+fn submodules_are_held_with_their_repository() {
+    let mut host = repository();
+    for (path, entry) in [
+        (".git/modules", Entry::Directory),
+        (".git/modules/part", Entry::Directory),
+        (".git/modules/part/hooks", Entry::Directory),
+        (".git/modules/part/config", file()),
+        ("part", Entry::Directory),
+        ("part/.git", file()),
+    ] {
+        let path = std::path::Path::new(crate::sample::ROOT).join(path);
+        host.tree.entries.insert(path.clone(), entry);
+        if path.ends_with("hooks") || path.ends_with("config") || path.ends_with("part/.git") {
+            host.tree.submodules.push(path);
+        }
+    }
+    let seen = view(&built_in(), &host);
+    for held in [".git/modules/part/hooks", ".git/modules/part/config", "part/.git"] {
+        assert!(seen.contains(&format!("protected   /workspace/{held}\n")), "{seen}");
+    }
+    assert!(seen.contains("pinned      /workspace/.git/modules/part\n"), "{seen}");
+}
+
+#[test]
+fn a_workspace_is_one_project() {
+    for (root, words) in [
+        ("/", "the whole machine"),
+        ("/home/u", "the home directory, or holds it"),
+        ("/home", "the home directory, or holds it"),
+        ("/etc", "a part of the system"),
+        ("/proc/self", "a part of the system"),
+    ] {
+        let mut host = host();
+        host.tree.root = root.into();
+        host.tree.start = root.into();
+        let seen = view(&protecting(&[]), &host);
+        assert!(seen.contains(words) && seen.contains("-C"), "{root}: {seen}");
+    }
+}
+
+#[test]
+fn two_things_at_one_path_and_a_bind_over_the_sandboxs_own_are_refused() {
+    let host = with_source(with_source(host(), "/opt/a"), "/opt/b");
+    let mut policy = protecting(&[]);
+    policy.binds = vec![
+        bind("/opt/a", "/workspace", Access::ReadOnly),
+        bind("/opt/b", "/proc/x", Access::ReadWrite),
+        bind("/opt/c", "/c", Access::ReadOnly),
+    ];
+    check(
+        &policy,
+        &host,
+        expect![[r#"
+            flag --bind: the bind source `/opt/c` does not exist; make it, or take the bind out
+            flag --bind: two things are shown at `/workspace`; choose another path for one of them
+            flag --bind: `/proc/x` inside belongs to the sandbox itself; choose another path inside
+        "#]],
+    );
+}
