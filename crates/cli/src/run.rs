@@ -126,7 +126,7 @@ fn explain(outcome: &Outcome, command: &OsString, path: Option<OsString>, timeou
             say(&format!("`{name}` does not exist in the sandbox{place}; --bind shows more of the host"));
         }
         Ending::NotExecutable(errno) => {
-            say(&format!("`{name}` cannot be executed: {}", io::Error::from_raw_os_error(errno)));
+            say(&format!("`{name}` cannot be executed: {}", polder_sys::Errno(errno)));
         }
         Ending::Lost => say("the sandbox vanished and took the command with it"),
         Ending::LimitReached | Ending::Exited(_) | Ending::Signalled(_) | Ending::Interrupted(_) => {}

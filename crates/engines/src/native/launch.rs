@@ -2,7 +2,7 @@
 
 use super::lower::{Lowered, lower};
 use polder_engine::{Ended, Finished, Fitted, LaunchError, LaunchFailure, Report, Running, Services};
-use polder_facts::{Action, Grant, LimitKind, Mechanism, Origin, Probe, Sourced, Violation};
+use polder_facts::{Action, Grant, LimitKind, Mechanism, Origin, Probe, Violation};
 use polder_plan::Plan;
 use polder_sys::cgroup::{Bounds, Cgroup, Entrance};
 use polder_sys::{Command, Errno, Launched, Recipe, SpawnError, syscalls};
@@ -53,23 +53,23 @@ fn recipe(lowered: Lowered, services: Services, cgroup: Option<Entrance>) -> Rec
     }
 }
 
+/// Whether a cgroup holds the limit on processes. The built-in limit is a safety net, which the rlimit holds just as
+/// well; a cgroup would cost every run.
+pub(super) fn counts_pids(fitted: &Fitted) -> bool {
+    let asked = fitted.plan().limits.pids.as_ref().is_some_and(|limit| limit.origin != Origin::BuiltIn);
+    asked && fitted.host().mechanisms.get(&Mechanism::CgroupPids).is_some_and(Probe::works)
+}
+
 /// A cgroup for the limits that need one and for which the host has a controller.
 fn make_cgroup(fitted: &Fitted) -> Result<Option<Cgroup>, LaunchError> {
     let (plan, host) = (fitted.plan(), fitted.host());
     let Some(facts) = &host.cgroup else { return Ok(None) };
     let works = |mechanism| host.mechanisms.get(&mechanism).is_some_and(Probe::works);
     let limits = &plan.limits;
-    // The built-in limit is a safety net, which the rlimit holds just as well; a cgroup would cost every run.
-    let counted = |limit: &&Sourced<u64>| limit.origin != Origin::BuiltIn;
     let bounds = Bounds {
         memory_bytes: limits.memory.as_ref().filter(|_| works(Mechanism::CgroupMemory)).map(|limit| limit.value.0),
         // The shim is one of them.
-        pids: limits
-            .pids
-            .as_ref()
-            .filter(|_| works(Mechanism::CgroupPids))
-            .filter(counted)
-            .map(|limit| limit.value + 1),
+        pids: limits.pids.as_ref().filter(|_| counts_pids(fitted)).map(|limit| limit.value + 1),
         cpus: limits.cpus.as_ref().filter(|_| works(Mechanism::CgroupCpu)).map(|limit| limit.value),
     };
     if bounds == (Bounds { memory_bytes: None, pids: None, cpus: None }) {

@@ -321,8 +321,10 @@ fn rlimits(fitted: &Fitted) -> Vec<Rlimit> {
         Rlimit { resource: RLIMIT_CORE, value: 0 },
     ];
     if let Some(pids) = &limits.pids {
-        // The floor below the cgroup, and the limit itself where there is none. The shim counts too.
-        rlimits.push(Rlimit { resource: RLIMIT_NPROC, value: pids.value + 1 });
+        // The shim counts too. Where a cgroup holds the limit, this is the floor below it: a little lower, because the
+        // cgroup tells when it was reached and this does not.
+        let slack = if super::launch::counts_pids(fitted) { 64 } else { 0 };
+        rlimits.push(Rlimit { resource: RLIMIT_NPROC, value: pids.value + 1 + slack });
     }
     if let Some(files) = &limits.files {
         rlimits.push(Rlimit { resource: RLIMIT_NOFILE, value: files.value });

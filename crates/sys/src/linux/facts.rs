@@ -88,7 +88,7 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
     if let Some(worktree) = &worktree {
         for name in ["hooks", "config", "config.worktree", "commondir", "gitdir"] {
             for base in [&worktree.common_dir, &worktree.git_dir] {
-                entries.insert(base.join(name), entry(&base.join(name)));
+                look(&worktree.common_dir, &base.join(name), &mut entries);
             }
         }
     }

@@ -24,6 +24,8 @@ const NOTIF_RECV: libc::c_ulong = 0xc050_2100;
 const NOTIF_SEND: libc::c_ulong = 0xc018_2101;
 const NOTIF_ID_VALID: libc::c_ulong = 0x4008_2102;
 const NOTIF_ADDFD: libc::c_ulong = 0x4018_2103;
+const NOTIF_SET_FLAGS: libc::c_ulong = 0x4008_2104;
+const SYNC_WAKE_UP: u64 = 1;
 const ADDFD_FLAG_SEND: u32 = 2;
 
 #[repr(C)]
@@ -95,6 +97,11 @@ impl<'a> Guard<'a> {
     }
 
     pub(crate) fn with_listener(self, listener: Option<OwnedFd>) -> Self {
+        if let Some(listener) = &listener {
+            // Caller and guard take turns, so they should share a CPU; kernels before 6.6 do not know the flag.
+            // SAFETY: the request takes a number.
+            unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SET_FLAGS as _, SYNC_WAKE_UP) };
+        }
         Self { listener, ..self }
     }
 

@@ -99,7 +99,7 @@ fn text(lowered: &Lowered) -> String {
             }
             Step::ShowIfThere { from, at } => format!("show-if-there {} {}", shown(from), shown(at)),
             Step::Device { from, at } => format!("device {} {}", shown(from), shown(at)),
-            Step::Scratch { at, exec } => format!("scratch {} exec={exec}", shown(at)),
+            Step::Scratch { at } => format!("scratch {}", shown(at)),
             Step::Proc { at } => format!("proc {}", shown(at)),
             Step::Terminals { at } => format!("terminals {}", shown(at)),
             Step::Protect { at } => format!("protect {}", shown(at)),
@@ -195,7 +195,10 @@ fn every_mount_point_is_made_before_it_is_used() {
             };
             let parent = at.parent().expect("a path below the root").to_owned();
             assert!(made.contains(&parent), "{step:?} needs {}", parent.display());
-            assert!(makes || made.contains(&at) || matches!(step, Step::Scratch { .. } | Step::Terminals { .. }), "{step:?}");
+            assert!(
+                makes || made.contains(&at) || matches!(step, Step::Scratch { .. } | Step::Terminals { .. }),
+                "{step:?}"
+            );
             made.push(at);
         }
     }
