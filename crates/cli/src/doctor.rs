@@ -9,6 +9,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
+    if args.attack {
+        return crate::attack::attack(args.only.as_deref(), args.json);
+    }
     let environment = std::env::vars_os().collect();
     let policy = polder_policy::built_in();
     let here = Path::new(".");

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod attack;
 mod completions;
 mod config;
 mod doctor;
@@ -18,6 +19,10 @@ use std::process::ExitCode;
 static ALLOCATOR: polder_sys::arena::Arena = polder_sys::arena::Arena;
 
 fn main() -> ExitCode {
+    // A part of an attack is started as this very program; it is no verb and not in the help.
+    if let Some(code) = polder_attack::hidden() {
+        return code;
+    }
     let verb = match args::parse(std::env::args_os().collect()) {
         Ok(verb) => verb,
         Err(error) => return exit::usage(&error),

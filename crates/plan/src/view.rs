@@ -315,11 +315,15 @@ impl Masks<'_> {
                     ));
                     return;
                 }
-                Some(Entry::File { links }) if *links > 1 && kind == MaskKind::Protect && current == path => {
+                Some(Entry::File { links }) if *links > 1 && current == path => {
+                    let (held, way) = match kind {
+                        MaskKind::Protect => ("protected", ", or take the protection away with --allow fs.write=PATH"),
+                        MaskKind::Hide => ("hidden", ""),
+                    };
                     self.faults.push(Fault::new(
                         origin.clone(),
-                        format!("`{}` has {links} names, and only this one is protected", current.display()),
-                        "give it one name (copy it), or take the protection away with --allow fs.write=PATH",
+                        format!("`{}` has {links} names, and only this one is {held}", current.display()),
+                        format!("give it one name (copy it){way}"),
                     ));
                     return;
                 }

@@ -1,5 +1,6 @@
 //! What an attempt says about itself, and how results of calls become such an answer.
 
+use crate::field::Field;
 use std::io;
 
 /// What came of an attempt.
@@ -46,19 +47,23 @@ impl Answer {
         }
     }
 
-    /// All must be blocked; the first that is not decides.
-    pub(crate) fn all(answers: impl IntoIterator<Item = Self>) -> Self {
-        let mut blocked: Vec<String> = Vec::new();
+    /// Several ways to the same bait. Inside, all must be blocked and the first that is not decides; in the control all
+    /// must reach it, so that each way is proved, or all must be blocked, so that none is possible here.
+    pub(crate) fn all(field: &Field, answers: impl IntoIterator<Item = Self>) -> Self {
+        let (mut reached, mut blocked): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for answer in answers {
             match answer {
                 Self::Blocked(detail) => blocked.push(detail),
+                Self::Reached(detail) if field.is_control() => reached.push(detail),
                 other => return other,
             }
         }
-        match blocked.len() {
-            0 => Self::Broken("nothing was tried".to_owned()),
-            1 => Self::Blocked(blocked.remove(0)),
-            count => Self::Blocked(format!("all {count} ways, the last: {}", blocked[count - 1])),
+        match (reached.len(), blocked.len()) {
+            (0, 0) => Self::Broken("nothing was tried".to_owned()),
+            (0, 1) => Self::Blocked(blocked.remove(0)),
+            (0, count) => Self::Blocked(format!("all {count} ways, the last: {}", blocked[count - 1])),
+            (count, 0) => Self::Reached(format!("{count} ways")),
+            _ => Self::Broken(format!("not every way is open without a sandbox: {}", blocked.join("; "))),
         }
     }
 

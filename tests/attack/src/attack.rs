@@ -5,6 +5,8 @@ use crate::field::Field;
 use crate::stage::{Missing, Stage};
 use polder::{Error, Finished, Sandbox};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 
 /// One attack. `Attack { id, name, holds, attempt, ..Attack::PLAIN }` is the whole of a simple one.
 #[derive(Clone, Copy)]
@@ -23,13 +25,20 @@ pub(crate) struct Attack {
     pub(crate) attempt: fn(&Field) -> Answer,
     /// Where the control runs.
     pub(crate) control: Control,
+    /// The attempt's standard input; nothing where absent.
+    pub(crate) input: fn(&Stage) -> io::Result<Option<File>>,
     /// Starts the sandboxed attempt.
-    pub(crate) run: fn(&Stage, Sandbox, Vec<OsString>) -> Result<Finished, Error>,
+    pub(crate) run: Run,
+    /// What it means when the sandbox does not start.
+    pub(crate) refusal: Refusal,
     /// Who decides what came of the sandboxed attempt.
     pub(crate) decides: Decides,
     /// Looks at the host afterwards; an error says what was reached.
     pub(crate) judge: fn(&Stage, &Finished) -> Result<(), String>,
 }
+
+/// How a sandboxed attempt is started: on a stage, with an input, in a sandbox, with a command.
+pub(crate) type Run = fn(&Stage, Option<File>, Sandbox, Vec<OsString>) -> Result<Finished, Error>;
 
 /// Where the attempt without a sandbox runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +47,15 @@ pub(crate) enum Control {
     Caller,
     /// As the root of a user namespace of its own, with a mount namespace, because the caller may lack the rights.
     NamespaceRoot,
+}
+
+/// What it means when the sandbox does not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The attack was not made, which shows nothing.
+    ShowsNothing,
+    /// That is how it holds.
+    Holds,
 }
 
 /// Who decides what came of the sandboxed attempt.
@@ -59,8 +77,30 @@ impl Attack {
         sandbox: |_, sandbox| sandbox,
         attempt: |_| Answer::Broken("no attempt".to_owned()),
         control: Control::Caller,
-        run: |_, sandbox, command| sandbox.plan(command)?.run(),
+        input: |_| Ok(None),
+        run: run_once,
+        refusal: Refusal::ShowsNothing,
         decides: Decides::AttemptAndJudge,
         judge: |_, _| Ok(()),
     };
+}
+
+/// One run, with the attack's input.
+pub(crate) fn run_once(
+    stage: &Stage,
+    input: Option<File>,
+    sandbox: Sandbox,
+    command: Vec<OsString>,
+) -> Result<Finished, Error> {
+    let _ = stage;
+    let planned = sandbox.plan(command)?;
+    match input {
+        Some(input) => planned.run_with_input(input.into()),
+        None => planned.run(),
+    }
+}
+
+/// The attack of this number.
+pub(crate) fn find(id: &str) -> Option<Attack> {
+    crate::attacks::ALL.iter().find(|attack| attack.id == id).copied()
 }

@@ -1,10 +1,9 @@
 //! The hidden half of the executable: what it does when an attack starts it again.
 
 use crate::answer::Answer;
-use crate::attack::Control;
-use crate::attacks;
+use crate::attack::{self, Control};
 use crate::field::Field;
-use crate::run::on_stage;
+use crate::run::{on_stage, sandbox};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -24,6 +23,9 @@ pub fn hidden() -> Option<ExitCode> {
             Some(ExitCode::SUCCESS)
         }
         [HIDDEN_ARGUMENT, "victim", argument] => Some(victim(argument)),
+        [HIDDEN_ARGUMENT, "launch", engine, workspace, payload, ..] => {
+            Some(launch(engine, Path::new(workspace), Path::new(payload), &arguments[5..]))
+        }
         [HIDDEN_ARGUMENT, ..] => Some(ExitCode::FAILURE),
         _ => None,
     }
@@ -36,7 +38,7 @@ fn say(line: &str) {
 }
 
 fn attempt(id: &str, field: &str) -> ExitCode {
-    let answer = match (attacks::find(id), Field::from_text(field)) {
+    let answer = match (attack::find(id), Field::from_text(field)) {
         (Some(attack), Some(field)) => {
             let prepared = if field.is_control() && attack.control == Control::NamespaceRoot {
                 polder_sys::attempt::become_namespace_root(libc::CLONE_NEWNS)
@@ -67,5 +69,14 @@ fn victim(argument: &str) -> ExitCode {
     say("!");
     loop {
         std::thread::sleep(std::time::Duration::from_secs(3600));
+    }
+}
+
+/// Runs an attempt in a sandbox, to be killed while it does.
+fn launch(engine: &str, workspace: &Path, payload: &Path, command: &[OsString]) -> ExitCode {
+    let run = sandbox(engine, workspace, payload, std::env::vars_os().collect()).plan(command);
+    match run.and_then(polder::Planned::run) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }

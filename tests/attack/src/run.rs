@@ -1,7 +1,7 @@
 //! Running attacks: one process per attack, and one verdict.
 
 use crate::answer::Answer;
-use crate::attack::{Attack, Decides};
+use crate::attack::{self, Attack, Decides, Refusal};
 use crate::attacks;
 use crate::hidden::HIDDEN_ARGUMENT;
 use crate::stage::{Missing, Stage};
@@ -102,8 +102,9 @@ pub fn available_engines() -> io::Result<Vec<(String, Availability)>> {
     let here = std::env::temp_dir();
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let host = polder_run::gather(&polder_policy::built_in(), &here, &here, environment).map_err(io::Error::other)?;
-    let contains = |engine: &&Box<dyn polder::Engine>| engine.class() != polder::EngineClass::None;
-    Ok(polder::engines().iter().filter(contains).map(|engine| (engine.id().to_owned(), engine.probe(&host))).collect())
+    let engines = polder::engines();
+    let containing = engines.iter().filter(|engine| engine.class() != polder::EngineClass::None);
+    Ok(containing.map(|engine| (engine.id().to_owned(), engine.probe(&host))).collect())
 }
 
 /// Runs every attack whose number or name contains `only` on one engine, and tells each verdict as it comes.
@@ -119,7 +120,8 @@ pub fn run_all(engine_id: &str, only: Option<&str>, payload: &Path, tell: &mut d
 /// Runs one attack on one engine.
 pub fn run_one(engine_id: &str, attack: Listed, payload: &Path) -> Verdict {
     let began = Instant::now();
-    let outcome = in_own_process(engine_id, attack.id, payload).unwrap_or_else(|error| Outcome::Broken(error.to_string()));
+    let outcome =
+        in_own_process(engine_id, attack.id, payload).unwrap_or_else(|error| Outcome::Broken(error.to_string()));
     Verdict {
         engine: engine_id.to_owned(),
         id: attack.id.to_owned(),
@@ -185,7 +187,10 @@ fn in_own_process(engine_id: &str, id: &str, payload: &Path) -> io::Result<Outco
     };
     let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
     Ok(read_verdict(&out).unwrap_or_else(|| {
-        Outcome::Broken(format!("the stage ended with {status} and no verdict: {}", String::from_utf8_lossy(&err).trim()))
+        Outcome::Broken(format!(
+            "the stage ended with {status} and no verdict: {}",
+            String::from_utf8_lossy(&err).trim()
+        ))
     }))
 }
 
@@ -204,7 +209,7 @@ fn read_verdict(output: &[u8]) -> Option<Outcome> {
 
 /// The whole of one attack, in the process that was started for it: the verdict as one line.
 pub(crate) fn on_stage(engine_id: &str, id: &str, payload: &Path, root: &Path) -> String {
-    let Some(attack) = attacks::find(id) else { return Outcome::Broken(format!("no attack `{id}`")).to_string() };
+    let Some(attack) = attack::find(id) else { return Outcome::Broken(format!("no attack `{id}`")).to_string() };
     let verdict = control(&attack, payload, root).and_then(|()| sandboxed(&attack, engine_id, payload, root));
     verdict.unwrap_or_else(|outcome| outcome).to_string().replace('\n', " ")
 }
@@ -224,7 +229,9 @@ fn control(attack: &Attack, payload: &Path, root: &Path) -> Result<(), Outcome> 
     let stage = set_stage(attack, payload, root, "control")?;
     let mut command = Command::new(payload);
     command.args([HIDDEN_ARGUMENT, "attempt", attack.id]).arg(stage.field().to_text());
-    command.stdin(Stdio::null()).stderr(Stdio::piped()).current_dir(&stage.workspace).env_clear().envs(&stage.environment);
+    let input = (attack.input)(&stage).map_err(|error| Outcome::Broken(format!("no input: {error}")))?;
+    command.stdin(input.map_or_else(Stdio::null, Stdio::from)).stderr(Stdio::piped());
+    command.current_dir(&stage.workspace).env_clear().envs(&stage.environment);
     let answered = polder_sys::attempt::die_with_starter(&mut command).output();
     let output = answered.map_err(|error| Outcome::Broken(format!("cannot start the control: {error}")))?;
     match Answer::from_output(&output.stdout) {
@@ -244,37 +251,51 @@ fn control(attack: &Attack, payload: &Path, root: &Path) -> Result<(), Outcome> 
 /// The attempt inside must not.
 fn sandboxed(attack: &Attack, engine_id: &str, payload: &Path, root: &Path) -> Result<Outcome, Outcome> {
     let stage = set_stage(attack, payload, root, "inside")?;
-    let environment = stage.environment.clone();
-    let sandbox = Sandbox::in_directory(&stage.workspace)
-        .environment(environment)
-        .engine(engine_id)
-        .bind(format!("{}:{PAYLOAD_INSIDE}", payload.display()))
-        .timeout("30s");
-    let sandbox = (attack.sandbox)(&stage, sandbox);
+    let plain = sandbox(engine_id, &stage.workspace, payload, stage.environment.clone());
+    let sandbox = (attack.sandbox)(&stage, plain);
     let field = stage.field().at("/workspace").to_text();
     let command: Vec<OsString> =
         vec![PAYLOAD_INSIDE.into(), HIDDEN_ARGUMENT.into(), "attempt".into(), attack.id.into(), field.into()];
-    let planned = sandbox.plan(command.clone()).map_err(|error| Outcome::Broken(format!("no plan: {error}")))?;
+    let not_started = |error: polder::Error| match attack.refusal {
+        Refusal::ShowsNothing => Outcome::Broken(format!("the sandbox did not start: {error}")),
+        Refusal::Holds => Outcome::Held(format!("refused: {error}")),
+    };
+    let planned = sandbox.plan(command.clone()).map_err(not_started)?;
     if let Report::Refused(unfit) = planned.report() {
         // Not starting is how a sandbox holds what it cannot enforce.
         return Ok(Outcome::NotApplicable(format!("refused: {unfit}")));
     }
     drop(planned);
-    let finished = match (attack.run)(&stage, sandbox, command) {
-        Ok(finished) => finished,
-        Err(error) => return Err(Outcome::Broken(format!("the sandbox did not start: {error}"))),
-    };
+    let input = (attack.input)(&stage).map_err(|error| Outcome::Broken(format!("no input: {error}")))?;
+    let finished = (attack.run)(&stage, input, sandbox, command).map_err(not_started)?;
     let judged = (attack.judge)(&stage, &finished);
     let answer = Answer::from_output(&finished.stdout);
     Ok(match (attack.decides, answer, judged) {
-        (_, Some(Answer::Reached(detail)), _) if attack.decides == Decides::AttemptAndJudge => Outcome::Escaped(detail),
+        (Decides::AttemptAndJudge, Some(Answer::Reached(detail)), _) => Outcome::Escaped(detail),
         (_, _, Err(detail)) => Outcome::Escaped(detail),
+        (_, Some(Answer::Broken(detail) | Answer::Lacking(detail)), Ok(())) => {
+            Outcome::Broken(format!("inside: {detail}"))
+        }
         (Decides::JudgeAlone, _, Ok(())) => Outcome::Held(ending(&finished)),
-        (_, Some(Answer::Blocked(detail)), Ok(())) => Outcome::Held(detail),
-        (_, Some(Answer::Broken(detail) | Answer::Lacking(detail)), Ok(())) => Outcome::Broken(format!("inside: {detail}")),
-        (_, Some(Answer::Reached(detail)), Ok(())) => Outcome::Escaped(detail),
-        (_, None, Ok(())) => Outcome::Broken(format!("no answer from inside: {}", ending(&finished))),
+        (Decides::AttemptAndJudge, Some(Answer::Blocked(detail)), Ok(())) => Outcome::Held(detail),
+        (Decides::AttemptAndJudge, None, Ok(())) => {
+            Outcome::Broken(format!("no answer from inside: {}", ending(&finished)))
+        }
     })
+}
+
+/// The sandbox of an attack that says nothing about it: what a run without configuration has, and the attempt.
+pub(crate) fn sandbox(
+    engine_id: &str,
+    workspace: &Path,
+    payload: &Path,
+    environment: BTreeMap<OsString, OsString>,
+) -> Sandbox {
+    Sandbox::in_directory(workspace)
+        .environment(environment)
+        .engine(engine_id)
+        .bind(format!("{}:{PAYLOAD_INSIDE}", payload.display()))
+        .timeout("30s")
 }
 
 fn ending(finished: &Finished) -> String {

@@ -60,8 +60,7 @@ impl Stage {
             ("home".to_owned(), text(&home)),
         ]);
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-        let environment =
-            BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.clone().into_os_string())]);
+        let environment = BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.clone().into_os_string())]);
         Ok(Self {
             root: root.to_owned(),
             workspace,

@@ -34,7 +34,9 @@ fn main() -> ExitCode {
                     Outcome::Held(_) => Ok(libtest_mimic::Completion::Completed),
                     Outcome::NotApplicable(reason) => Ok(libtest_mimic::Completion::ignored_with(reason)),
                     Outcome::Escaped(detail) => Err(format!("{}\n  escaped: {detail}", attack.holds).into()),
-                    Outcome::Broken(detail) => Err(format!("{}\n  the attack is broken: {detail}", attack.holds).into()),
+                    Outcome::Broken(detail) => {
+                        Err(format!("{}\n  the attack is broken: {detail}", attack.holds).into())
+                    }
                 }
             }));
         }

@@ -108,6 +108,16 @@ pub fn daemonise(body: impl FnOnce()) -> io::Result<()> {
     if ended == Ended::Exited(0) { Ok(()) } else { Err(io::Error::other("the copy did not detach")) }
 }
 
+/// Ends this process after a while, whatever it waits for.
+pub fn end_after(span: std::time::Duration) -> io::Result<()> {
+    let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let value = libc::timeval { tv_sec: span.as_secs() as _, tv_usec: span.subsec_micros().into() };
+    let timer = libc::itimerval { it_interval: zero, it_value: value };
+    // SAFETY: the timer outlives the call; the old one is not asked for.
+    check_int(unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, ptr::null_mut()) })?;
+    Ok(())
+}
+
 /// Makes this process the root of a user namespace of its own, with every capability in it. For controls that need
 /// rights which the caller lacks.
 pub fn become_namespace_root(more: i32) -> io::Result<()> {
@@ -754,9 +764,9 @@ pub fn race(
     }
     let mut text = one.clone();
     let shared = Shared(text.as_mut_ptr());
-    let stop = AtomicBool::new(false);
+    let (stop, turning) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let (stop, one, two) = (&stop, &one, &two);
+        let (stop, turning, one, two) = (&stop, &turning, &one, &two);
         scope.spawn(move || {
             let shared = &shared;
             while !stop.load(Ordering::Relaxed) {
@@ -768,8 +778,13 @@ pub fn race(
                     }
                     std::hint::spin_loop();
                 }
+                turning.store(true, Ordering::Relaxed);
             }
         });
+        // Rounds before the other thread runs would show nothing.
+        while !turning.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
         let mut won = false;
         for _ in 0..rounds {
             let path = shared.0.cast::<libc::c_char>().cast_const();
