@@ -62,6 +62,7 @@ pub fn all() -> Vec<Case> {
         }
         world [] {
             devices_work
+            the_standard_streams_can_be_opened_by_name
             terminals_can_be_made
             shared_memory_works
             the_user_has_a_name_a_number_and_a_home
@@ -98,6 +99,8 @@ pub fn all() -> Vec<Case> {
             the_workspace_appears_at_workspace
             the_workspace_appears_at_its_host_path
             the_workspace_appears_at_its_host_path_below_tmp
+            the_workspace_appears_at_its_host_path_below_var_tmp
+            a_bind_appears_below_tmp_and_home
             the_workspace_appears_at_a_path_of_choice
             a_bind_that_can_be_written_reaches_the_host
             a_bind_appears_inside_the_workspace
@@ -148,6 +151,7 @@ pub fn all() -> Vec<Case> {
             the_end_of_the_command_ends_the_whole_tree
             killing_polder_ends_the_whole_tree
             an_orphan_is_reaped
+            the_command_cannot_speak_for_the_sandbox
         }
         concurrency [] { twenty_runs_in_one_workspace_do_not_disturb_each_other }
         privileges [Privileges] {

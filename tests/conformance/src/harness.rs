@@ -73,6 +73,7 @@ fn spawn(engine: &str, case: &str) -> Result<(), Failed> {
     let exe = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(exe)
         .args([CASE, engine, case])
+        .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

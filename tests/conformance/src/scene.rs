@@ -12,7 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// Not below `/tmp`, which is another one inside: what is missing there would prove nothing.
-const BASE: &str = "/var/tmp";
+fn base() -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir());
+    home.unwrap_or_else(|| PathBuf::from("/var/tmp"))
+}
 
 /// A directory that is removed with everything in it.
 #[derive(Debug)]
@@ -27,8 +30,9 @@ impl Scene {
     pub fn new(engine: &str) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = PathBuf::from(BASE).join(format!("polder-conformance.{}.{count}", std::process::id()));
-        fs::create_dir(&dir).expect("a directory for the case");
+        let dir = base().join(format!("polder-conformance.{}.{count}", std::process::id()));
+        fs::create_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+        let dir = fs::canonicalize(dir).expect("a path without links");
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("others may look");
         let mut scene = Self { engine: engine.to_owned(), dir, accepted: Vec::new() };
         fs::create_dir(scene.work()).expect("a workspace");
@@ -88,8 +92,7 @@ impl Scene {
 
     /// The built-in policy on the workspace, by the engine in question.
     pub(crate) fn sandbox(&self) -> Sandbox {
-        let sandbox =
-            Sandbox::in_directory(self.work()).engine(self.engine.clone()).environment(self.environment());
+        let sandbox = Sandbox::in_directory(self.work()).engine(self.engine.clone()).environment(self.environment());
         self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
     }
 

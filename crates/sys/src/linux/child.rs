@@ -137,7 +137,7 @@ pub(crate) fn set_up(recipe: &Recipe, control: BorrowedFd<'_>) -> Result<libc::m
     let mut trees = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
     take_identity(*identity, control, &mut trees)?;
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
-    at(Stage::UserNamespaces, creds::forbid_user_namespaces())?;
+    at(Stage::UserNamespaces, creds::bound_namespace())?;
     at(Stage::Lifeline, creds::not_dumpable())?;
 
     at(Stage::Private, mount::make_private())?;

@@ -68,11 +68,17 @@ fn clear_capabilities() -> Result<(), Errno> {
     check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) }).map(drop)
 }
 
-/// Closes the way back in: no further user namespace can be made below this one, whatever the filter lets through.
+/// Closes the way back in, and a way to exhaust the host: no further user namespace can be made below this one, whatever the filter lets through.
 ///
 /// The table belongs to the namespace of the caller, so this changes nothing on the host; see user_namespaces(7).
-pub(crate) fn forbid_user_namespaces() -> Result<(), Errno> {
-    write_file(c"/proc/sys/user/max_user_namespaces", b"0")
+pub(crate) fn bound_namespace() -> Result<(), Errno> {
+    write_file(c"/proc/sys/user/max_user_namespaces", b"0")?;
+    // What a sandbox takes counts for its user on the host too; it may have half of what a user usually has.
+    match write_file(c"/proc/sys/user/max_inotify_instances", b"64") {
+        // A kernel without inotify.
+        Err(Errno(libc::ENOENT)) => Ok(()),
+        other => other,
+    }
 }
 
 /// Nobody with our uid may look into this process.

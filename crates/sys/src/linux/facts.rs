@@ -4,8 +4,8 @@ use polder_facts::{Entry, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFa
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Directories of programs, in the order in which they are shown.
@@ -136,7 +136,7 @@ fn submodules(root: &Path) -> Vec<PathBuf> {
 
 /// The `.git` file of a submodule's tree, as its config names it.
 fn submodule_pointer(root: &Path, dir: &Path, config: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(config).ok()?;
+    let text = read_small(config)?;
     let worktree = text.lines().find_map(|line| line.trim().strip_prefix("worktree = "))?;
     let tree = fs::canonicalize(dir.join(worktree)).ok()?;
     tree.starts_with(root).then(|| tree.join(".git"))
@@ -181,11 +181,20 @@ fn linked_worktree(root: &Path) -> Option<WorktreeFacts> {
 
 /// The first line of a small file.
 fn read_line(path: &Path) -> Option<String> {
-    const LINE_BYTES_MAX: u64 = 8192;
-    if fs::metadata(path).ok()?.len() > LINE_BYTES_MAX {
+    read_small(path)?.lines().next().map(str::to_owned)
+}
+
+/// The text of a small regular file. The path is the command's to choose: a pipe must not make us wait, and a huge file
+/// must not fill our memory.
+fn read_small(path: &Path) -> Option<String> {
+    const FILE_BYTES_MAX: u64 = 64 * 1024;
+    let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
         return None;
     }
-    fs::read_to_string(path).ok()?.lines().next().map(str::to_owned)
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// A tree that is too large to search for a pattern.

@@ -23,7 +23,7 @@ mod wire;
 
 pub use call::Errno;
 pub use recipe::{
-    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source,
+    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source, Swept,
     Step, Terminal,
 };
 pub use spawn::{Ended, Launched, Report, SpawnError, spawn};

@@ -30,8 +30,8 @@ pub struct Recipe {
     pub filter: Option<&'static [Instruction]>,
     /// Names that must not come into being; the filter must then notify the calls that create names.
     pub reserved: Vec<Reserved>,
-    /// Files that nothing needs and that must not be there when the run has ended, absolute inside.
-    pub swept: Vec<CString>,
+    /// Files that are set aside when the run has ended.
+    pub swept: Vec<Swept>,
     /// The run's cgroup, if it has one.
     pub cgroup: Option<Entrance>,
     /// What runs in the end.
@@ -233,6 +233,17 @@ pub struct Reserved {
     pub directory: Option<CString>,
     /// The name in it.
     pub name: CString,
+}
+
+/// A file that is set aside when the run has ended. Paths are absolute inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// The file.
+    pub path: CString,
+    /// Its new name.
+    pub aside: CString,
+    /// Only if all of these exist.
+    pub only_with: Vec<CString>,
 }
 
 /// What runs in the end.

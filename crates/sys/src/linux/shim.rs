@@ -7,7 +7,7 @@
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::{Failure, Stage, set_up};
 use super::guard::Guard;
-use super::recipe::{Command, Recipe, Terminal};
+use super::recipe::{Command, Recipe, Swept, Terminal};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -41,7 +41,7 @@ pub(crate) fn live(mut prepared: Prepared<'_>, control: OwnedFd) -> ! {
 
 /// Files that must not be there when the run has ended, whoever ended it.
 struct Sweep<'a> {
-    paths: &'a [std::ffi::CString],
+    paths: &'a [Swept],
 }
 
 impl Sweep<'_> {
@@ -54,11 +54,13 @@ impl Sweep<'_> {
                 while libc::waitpid(-1, ptr::null_mut(), 0) > 0 {}
             }
         }
-        for (index, path) in self.paths.iter().enumerate() {
-            // SAFETY: the path outlives the call.
-            if check_int(unsafe { libc::unlink(path.as_ptr()) }).is_ok() {
-                let record = Record { a: index as i32, ..Record::new(Tag::Swept) };
-                let _ = wire::try_send(control, &record);
+        // The caller does this too, on the host's side; this is for a caller that is gone.
+        for Swept { path, aside, only_with } in self.paths {
+            // SAFETY: the paths outlive the calls.
+            unsafe {
+                if only_with.iter().all(|other| libc::access(other.as_ptr(), libc::F_OK) == 0) {
+                    libc::rename(path.as_ptr(), aside.as_ptr());
+                }
             }
         }
         let Some(record) = last else { exit(125) };
@@ -81,6 +83,9 @@ fn failed(failure: Failure) -> Record {
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
 fn begin<'a>(prepared: &mut Prepared<'a>, control: BorrowedFd<'_>) -> Result<(i32, Guard<'a>), Record> {
     block_all_signals();
+    // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
+    // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
+    unsafe { libc::setsid() };
     let mask = set_up(prepared.recipe, control).map_err(failed)?;
     let Command { stdio, terminal, .. } = &prepared.recipe.command;
     let stage = |stage| move |errno| failed(Failure { stage, index: 0, errno });
@@ -89,7 +94,7 @@ fn begin<'a>(prepared: &mut Prepared<'a>, control: BorrowedFd<'_>) -> Result<(i3
         Some(size) => open_terminal(*size, control),
     }
     .map_err(stage(Stage::Terminal))?;
-    // Whatever else the caller had open is not ours to keep.
+    // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
     close_all_but(control.as_raw_fd());
 
     let guard = Guard::new(&prepared.recipe.reserved).map_err(stage(Stage::Seccomp))?;
@@ -166,6 +171,7 @@ fn close_all_but(kept: RawFd) {
             libc::syscall(libc::SYS_close_range, 3, kept - 1, 0);
         }
         libc::syscall(libc::SYS_close_range, kept.max(2) + 1, libc::c_uint::MAX, 0);
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
     }
 }
 

@@ -92,11 +92,6 @@ pub enum Report {
         /// Who asked.
         pid: u32,
     },
-    /// A file that must not stay was removed: its index in the recipe.
-    Swept {
-        /// Which file.
-        swept: usize,
-    },
     /// The shim is gone without a word.
     Lost,
 }
@@ -139,9 +134,6 @@ impl Launched {
             if record.tag == Tag::Denied as u32 {
                 return Report::Denied { reserved: record.a as usize, pid: record.b as u32 };
             }
-            if record.tag == Tag::Swept as u32 {
-                return Report::Swept { swept: record.a as usize };
-            }
             if record.tag == Tag::Ended as u32 {
                 let status = record.a;
                 return Report::Ended(Ended {
@@ -166,8 +158,10 @@ impl Launched {
         self.shim.kill();
     }
 
-    /// Waits until nothing of the sandbox is left: a pid namespace ends before its first process does.
+    /// Ends what is left and waits until it is gone: a pid namespace ends before its first process does.
     pub fn wait_gone(mut self) {
+        // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
+        self.shim.kill();
         self.shim.reap();
     }
 }
@@ -279,8 +273,9 @@ pub fn spawn(recipe: &Recipe) -> Result<Launched, SpawnError> {
     };
     let shim = clone_into(NAMESPACES | network, cgroup, || {
         let prepared = Prepared { recipe, argv: &argv, envp: &envp, stack: &mut stack };
-        // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's.
-        let control = unsafe { OwnedFd::from_raw_fd(libc::dup(theirs.as_raw_fd())) };
+        // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's, and closed
+        // on exec: whoever holds it can speak as the shim.
+        let control = unsafe { OwnedFd::from_raw_fd(libc::fcntl(theirs.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)) };
         // SAFETY: the parent's end must not stay open here, or the lifeline would never end.
         unsafe { libc::close(ours.as_raw_fd()) };
         shim::live(prepared, control)

@@ -123,6 +123,14 @@ fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
         (libc::SYS_socketpair, vec![when(0, Match::Equals(libc::AF_UNIX as u32), Verdict::Allow)], EAFNOSUPPORT),
         // A listener of the command's own would sit in front of ours and could let calls continue.
         (libc::SYS_seccomp, vec![when(1, Match::AnyBit(1 << 3), EPERM)], Verdict::Allow),
+        // The limits and the scheduling of the shim, which has the same uid, are not the command's to change.
+        (libc::SYS_prlimit64, vec![when(0, Match::Equals(0), Verdict::Allow)], EPERM),
+        (libc::SYS_sched_setaffinity, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
+        (libc::SYS_sched_setscheduler, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
+        (libc::SYS_sched_setparam, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
+        (libc::SYS_sched_setattr, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
+        (libc::SYS_setpriority, vec![when(1, Match::Equals(1), EPERM)], Verdict::Allow),
+        (libc::SYS_ioprio_set, vec![when(1, Match::Equals(1), EPERM)], Verdict::Allow),
         // The execution domains that do not switch off address randomisation or write protection.
         (
             libc::SYS_personality,
@@ -170,6 +178,8 @@ fn guarded_rules() -> Vec<(i64, Rule)> {
         (libc::SYS_renameat2, notify.clone()),
         (libc::SYS_linkat, notify.clone()),
         (libc::SYS_symlinkat, notify.clone()),
+        // A socket has a name too.
+        (libc::SYS_bind, notify.clone()),
     ];
     #[cfg(target_arch = "x86_64")]
     rules.extend([
@@ -410,20 +420,13 @@ const ALLOWED: &[i64] = &[
     libc::SYS_prctl,
     libc::SYS_getrlimit,
     libc::SYS_setrlimit,
-    libc::SYS_prlimit64,
     libc::SYS_getrusage,
     libc::SYS_getpriority,
-    libc::SYS_setpriority,
     libc::SYS_ioprio_get,
-    libc::SYS_ioprio_set,
     libc::SYS_sched_yield,
-    libc::SYS_sched_setscheduler,
     libc::SYS_sched_getscheduler,
-    libc::SYS_sched_setparam,
     libc::SYS_sched_getparam,
-    libc::SYS_sched_setattr,
     libc::SYS_sched_getattr,
-    libc::SYS_sched_setaffinity,
     libc::SYS_sched_getaffinity,
     libc::SYS_sched_get_priority_max,
     libc::SYS_sched_get_priority_min,

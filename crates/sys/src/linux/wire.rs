@@ -25,8 +25,6 @@ pub(crate) enum Tag {
     Master = 5,
     /// Shim: a reserved name was asked for. a: its index, b: pid.
     Denied = 6,
-    /// Shim: a file that must not stay was removed. a: its index.
-    Swept = 7,
     /// Caller: the maps are written, go on; mapped trees are attached.
     Go = 16,
     /// Caller: send this signal to the command. a: the signal.

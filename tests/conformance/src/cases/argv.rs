@@ -19,8 +19,34 @@ fn printed(scene: &Scene, arguments: &[OsString]) {
 
 pub(super) fn arguments_arrive_byte_by_byte(scene: &Scene) {
     let mut arguments: Vec<OsString> = [
-        "plain", "", " ", "two words", "a\nb\n", "\t", "'", "\"", "\\", "`id`", "$HOME", "$(id)", "*", "-", "--", "-x",
-        "--help", "--json", "a=b", ";", "|", "&", "#", "~", "é漢🦀", "\r", "\u{1b}[31m", "",
+        "plain",
+        "",
+        " ",
+        "two words",
+        "a\nb\n",
+        "\t",
+        "'",
+        "\"",
+        "\\",
+        "`id`",
+        "$HOME",
+        "$(id)",
+        "*",
+        "-",
+        "--",
+        "-x",
+        "--help",
+        "--json",
+        "a=b",
+        ";",
+        "|",
+        "&",
+        "#",
+        "~",
+        "é漢🦀",
+        "\r",
+        "\u{1b}[31m",
+        "",
     ]
     .map(OsString::from)
     .to_vec();

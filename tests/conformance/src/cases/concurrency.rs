@@ -9,7 +9,9 @@ pub(super) fn twenty_runs_in_one_workspace_do_not_disturb_each_other(scene: &Sce
             .map(|number| {
                 scope.spawn(move || {
                     let sandbox = scene.sandbox().timeout("60s");
-                    let script = format!("echo {number} >/tmp/x; echo {number} >own-{number}; sleep 0.1; cat /tmp/x; exit {number}");
+                    let script = format!(
+                        "echo {number} >/tmp/x; echo {number} >own-{number}; sleep 0.1; cat /tmp/x; exit {number}"
+                    );
                     (number, scene.sh(&sandbox, &script))
                 })
             })

@@ -25,7 +25,8 @@ pub(super) fn only_listed_variables_enter(scene: &Scene) {
 pub(super) fn variables_are_passed_and_set(scene: &Scene) {
     let sandbox = scene.sandbox().environment(with(scene, &[("PASSED", "from host"), ("NOT", "x")]));
     let sandbox = sandbox.env("PASSED").env("SET=a=b c\nd").env("EMPTY=").env("MISSING");
-    let finished = scene.run(&sandbox, &["sh", "-c", "echo \"$PASSED|$SET|${EMPTY-unset}|${MISSING-unset}|${NOT-unset}\""]);
+    let finished =
+        scene.run(&sandbox, &["sh", "-c", "echo \"$PASSED|$SET|${EMPTY-unset}|${MISSING-unset}|${NOT-unset}\""]);
     assert_eq!(String::from_utf8_lossy(&finished.stdout), "from host|a=b c\nd||unset|unset\n");
 }
 

@@ -34,7 +34,9 @@ fn told(scene: &Scene, command: &[&str]) -> Vec<Event> {
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
     assert!(events.iter().all(|event| event.run == events[0].run), "one run has one name");
     assert!(events.windows(2).all(|pair| pair[0].time <= pair[1].time), "time goes forward");
-    assert!(matches!(&events[0].kind, EventKind::Starting { engine, reason } if engine == scene.engine() && !reason.is_empty()));
+    assert!(
+        matches!(&events[0].kind, EventKind::Starting { engine, reason } if engine == scene.engine() && !reason.is_empty())
+    );
     assert_eq!(events.last().map(|event| &event.kind), Some(&EventKind::Stopped));
     assert!(matches!(events[events.len() - 2].kind, EventKind::Exit(_)), "{events:?}");
     events

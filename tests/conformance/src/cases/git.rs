@@ -8,7 +8,10 @@ const GIT: &str = "git -c user.name=host -c user.email=host@example.invalid -c p
 
 fn repository(scene: &Scene, directory: &Path) {
     std::fs::create_dir_all(directory).expect("a directory");
-    scene.control(directory, &format!("git init -q -b main . && echo one >file && git add file && {GIT} commit -qm one"));
+    scene.control(
+        directory,
+        &format!("git init -q -b main . && echo one >file && git add file && {GIT} commit -qm one"),
+    );
 }
 
 fn commits(scene: &Scene, directory: &Path) -> String {

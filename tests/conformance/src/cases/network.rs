@@ -3,10 +3,13 @@
 use crate::scene::{Scene, told};
 use polder::{Finished, Sandbox};
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 /// Says `reached` on the first connection that it can make; fails if it can make none.
 const CONNECT: &str = "import socket,sys\n\
@@ -17,20 +20,42 @@ const CONNECT: &str = "import socket,sys\n\
     \x20except OSError as e: print(e, file=sys.stderr)\n\
     sys.exit(7)";
 
-/// A port of the host that greets whoever comes, on both loopbacks where there are two.
-fn greeter() -> Vec<String> {
-    let mut peers = Vec::new();
+/// Ports of the host that greet whoever comes, on both loopbacks where there are two.
+struct Greeter {
+    peers: Vec<String>,
+    threads: Vec<JoinHandle<()>>,
+    ending: Arc<AtomicBool>,
+}
+
+fn greeter() -> Greeter {
+    let mut greeter = Greeter { peers: Vec::new(), threads: Vec::new(), ending: Arc::default() };
     for host in ["127.0.0.1", "::1"] {
         let Ok(listener) = TcpListener::bind((host, 0)) else { continue };
         let port = listener.local_addr().expect("an address").port();
-        std::thread::spawn(move || {
+        let ending = Arc::clone(&greeter.ending);
+        greeter.threads.push(std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if ending.load(Ordering::Relaxed) {
+                    break;
+                }
                 let _ = (&stream).write_all(b"reached");
             }
-        });
-        peers.extend([host.to_owned(), port.to_string()]);
+        }));
+        greeter.peers.extend([host.to_owned(), port.to_string()]);
     }
-    peers
+    greeter
+}
+
+impl Drop for Greeter {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::Relaxed);
+        for peer in self.peers.chunks(2) {
+            let _ = TcpStream::connect((peer[0].as_str(), peer[1].parse().unwrap_or(0)));
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
 }
 
 fn connect(scene: &Scene, sandbox: &Sandbox, peers: &[String]) -> Finished {
@@ -47,17 +72,19 @@ fn control(peers: &[String]) {
 }
 
 pub(super) fn network_none_reaches_no_port_of_the_host(scene: &Scene) {
-    let peers = greeter();
-    control(&peers);
-    let finished = connect(scene, &scene.sandbox(), &peers);
+    let greeter = greeter();
+    let peers = &greeter.peers;
+    control(peers);
+    let finished = connect(scene, &scene.sandbox(), peers);
     assert_eq!(finished.outcome.exit_code(), 7, "{}", told(&finished));
-    let finished = connect(scene, &scene.sandbox().network("none"), &peers);
+    let finished = connect(scene, &scene.sandbox().network("none"), peers);
     assert_eq!(finished.outcome.exit_code(), 7, "{}", told(&finished));
 }
 
 pub(super) fn network_full_reaches_a_port_of_the_host(scene: &Scene) {
-    let peers = greeter();
-    control(&peers);
+    let greeter = greeter();
+    let peers = &greeter.peers;
+    control(peers);
     for peer in peers.chunks(2) {
         let finished = connect(scene, &scene.sandbox().network("full"), peer);
         assert_eq!(finished.stdout, b"reached", "{}", told(&finished));
@@ -93,8 +120,7 @@ pub(super) fn localhost_resolves_and_a_server_on_it_answers(scene: &Scene) {
 pub(super) fn abstract_sockets_of_the_host_are_out_of_reach(scene: &Scene) {
     let name = format!("polder-conformance-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("an address");
-    let listener = UnixListener::bind_addr(&address).expect("a socket");
-    std::thread::spawn(move || for _ in listener.incoming() {});
+    let _listener = UnixListener::bind_addr(&address).expect("a socket");
     let python = format!(
         "import socket,sys\ns = socket.socket(socket.AF_UNIX)\ntry: s.connect('\\0{name}')\nexcept OSError as e: sys.exit(7)"
     );

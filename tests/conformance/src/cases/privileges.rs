@@ -20,15 +20,19 @@ pub(super) fn the_command_has_no_capability(scene: &Scene) {
     assert_ne!(finished.outcome.exit_code(), 0, "{}", told(&finished));
 }
 
-/// Prints the effective uid of a process that is waiting for its input.
-fn watch(program: &str) -> String {
-    format!(
-        "mkfifo /tmp/in.$$; {program} </tmp/in.$$ >/dev/null 2>&1 & exec 9>/tmp/in.$$; \
-         while ! grep -qs {} /proc/$!/comm; do test -d /proc/$! || exit 9; done; \
-         awk '/^Uid/ {{ print $3 }}' /proc/$!/status; rm -f /tmp/in.$$; exec 9>&-; kill -9 $! 2>/dev/null; :",
-        program.rsplit('/').next().unwrap_or_default()
-    )
-}
+/// Prints the effective uid of a program that is caught while it writes its help into a pipe that is full.
+const WATCH: &str = "import fcntl,os,subprocess,sys\n\
+    r, w = os.pipe()\n\
+    os.set_blocking(w, False)\n\
+    try:\n\
+    \x20while True: os.write(w, b'x' * 4096)\n\
+    except BlockingIOError: pass\n\
+    os.set_blocking(w, True)\n\
+    p = subprocess.Popen([sys.argv[1], '--help'], stdout=w, stderr=w)\n\
+    name = os.path.basename(sys.argv[1])[:15]\n\
+    while open(f'/proc/{p.pid}/comm').read().strip() != name: assert p.poll() is None\n\
+    print([l.split()[2] for l in open(f'/proc/{p.pid}/status') if l.startswith('Uid')][0])\n\
+    sys.stdout.flush(); os.close(w); os.close(r); p.wait()";
 
 pub(super) fn a_setuid_program_gains_nothing(scene: &Scene) {
     let expected = scene.says(&scene.sandbox(), "id -u");
@@ -42,9 +46,12 @@ pub(super) fn a_setuid_program_gains_nothing(scene: &Scene) {
     } else {
         "/usr/bin/passwd"
     };
-    let outside = scene.control(&scene.work(), &watch(program));
-    assert_ne!(outside, format!("{}\n", caller()), "the control gains an identity: {outside}");
-    assert_eq!(scene.says(&scene.sandbox(), &watch(program)), expected);
+    let mut outside = Command::new("/usr/bin/python3");
+    let outside = outside.args(["-c", WATCH, program]).current_dir(scene.work()).output().expect("python3");
+    let seen = String::from_utf8_lossy(&outside.stdout);
+    assert!(!seen.is_empty() && *seen != format!("{}\n", caller()), "the control gains an identity: {outside:?}");
+    let finished = scene.run(&scene.sandbox(), &["python3", "-c", WATCH, program]);
+    assert_eq!(String::from_utf8_lossy(&finished.stdout), expected, "{}", told(&finished));
 }
 
 pub(super) fn setuid_bits_cannot_be_made(scene: &Scene) {
@@ -70,7 +77,15 @@ pub(super) fn setuid_bits_cannot_be_made(scene: &Scene) {
 
 pub(super) fn kernel_settings_cannot_be_written(scene: &Scene) {
     // As the host's uid 0 these are writable without any capability.
-    for path in ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger"] {
+    let all = [
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/kernel/hostname",
+        "/proc/sys/vm/drop_caches",
+        "/proc/sysrq-trigger",
+    ];
+    let there: Vec<_> = all.into_iter().filter(|path| std::path::Path::new(path).exists()).collect();
+    assert!(there.len() >= 2, "{there:?}");
+    for path in there {
         let script = format!("test ! -e {path} || ! (: >>{path}) 2>/dev/null");
         scene.says(&scene.sandbox(), &script);
         if caller() == 0 {

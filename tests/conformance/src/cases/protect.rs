@@ -6,8 +6,8 @@ use std::path::Path;
 
 /// Everything at and below a path, with types, modes and contents, or `nothing`.
 const STATE: &str = "show() { for p in \"$@\"; do if test -L $p; then echo $p link $(readlink $p); elif test -d $p; then \
-                     echo $p dir; show $(ls -d $p/* $p/.[!.]* 2>/dev/null); elif test -e $p; then echo $p file $(cat $p); \
-                     else echo $p nothing; fi; done; }; show";
+                     echo $p dir; show $(ls -d $p/* $p/.[!.]* 2>/dev/null); elif test -f $p; then echo $p file $(cat $p); \
+                     elif test -e $p; then echo $p other; else echo $p nothing; fi; done; }; show";
 
 /// Each attempt must change the watched path without the sandbox, and must not change it inside.
 fn hold(scene: &Scene, keys: &str, setup: &str, watched: &str, attempts: &[&str]) -> Vec<Finished> {
@@ -76,9 +76,18 @@ pub(super) fn a_protected_path_below_a_directory_holds(scene: &Scene) {
         "mv a/b c && ln -s /tmp a/b",
         "mv a c && ln -s c a && echo x >c/b/held",
     ];
-    hold(scene, "{protect: [a/b/held]}", "mkdir -p a/b; echo kept >a/b/held; echo free >a/b/free", "a/b/held", &attempts);
+    hold(
+        scene,
+        "{protect: [a/b/held]}",
+        "mkdir -p a/b; echo kept >a/b/held; echo free >a/b/free",
+        "a/b/held",
+        &attempts,
+    );
     // The directory above stays of use.
-    scene.says(&scene.configured("{protect: [a/b/held]}"), "echo y >a/b/free && echo z >a/new && rm a/new && mkdir a/b/c");
+    scene.says(
+        &scene.configured("{protect: [a/b/held]}"),
+        "echo y >a/b/free && echo z >a/new && rm a/new && mkdir a/b/c",
+    );
 }
 
 pub(super) fn a_protected_path_that_does_not_exist_holds(scene: &Scene) {
@@ -128,7 +137,10 @@ pub(super) fn a_protected_name_holds_at_every_depth(scene: &Scene) {
     ];
     let setup = "mkdir sub empty; echo kept >.env; echo kept >sub/.env";
     hold(scene, "{protect: ['**/.env']}", setup, ".env sub/.env empty/.env x/y/.env x/.env", &attempts);
-    assert_eq!(scene.says(&scene.configured("{protect: ['**/.env']}"), "cat .env sub/.env; echo x >.env2"), "kept\nkept\n");
+    assert_eq!(
+        scene.says(&scene.configured("{protect: ['**/.env']}"), "cat .env sub/.env; echo x >.env2"),
+        "kept\nkept\n"
+    );
 }
 
 pub(super) fn a_file_with_two_names_is_not_half_protected(scene: &Scene) {
@@ -193,7 +205,8 @@ pub(super) fn a_denied_directory_cannot_be_read(scene: &Scene) {
         "cp -r hidden other; cat other/file",
         "ls hidden hidden/deep; ls -d hidden/s3cret*",
     ];
-    let setup = "mkdir -p hidden/deep; echo s3cret >hidden/file; echo s3cret >hidden/deep/file; touch hidden/s3cret-name";
+    let setup =
+        "mkdir -p hidden/deep; echo s3cret >hidden/file; echo s3cret >hidden/deep/file; touch hidden/s3cret-name";
     deny(scene, "{deny_read: [hidden]}", setup, &attempts);
 }
 

@@ -81,6 +81,19 @@ pub(super) fn killing_polder_ends_the_whole_tree(scene: &Scene) {
     assert!(becomes_free(&file), "the daemon lives on");
 }
 
+pub(super) fn the_command_cannot_speak_for_the_sandbox(scene: &Scene) {
+    // What an engine and its first process tell each other is none of the command's business: whatever descriptor it
+    // finds or is told of, the outcome is its own. The record is one that says "ended with 0".
+    let python = "import os, socket, struct, sys\n\
+        record = struct.pack('IiiiQQQ', 4, 0, 0, 0, 0, 0, 0)\n\
+        for fd in range(3, 256):\n\
+        \x20try: socket.socket(fileno=os.dup(fd)).send(record)\n\
+        \x20except OSError: pass\n\
+        sys.exit(9)";
+    let finished = scene.run(&scene.sandbox(), &["python3", "-c", python]);
+    assert_eq!(finished.outcome.exit_code(), 9, "{}", told(&finished));
+}
+
 pub(super) fn an_orphan_is_reaped(scene: &Scene) {
     // A thousand orphans would fill the process table if nobody waited for them.
     let script = "i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done; n=1; while [ $n != 0 ]; do \

@@ -1,0 +1,172 @@
+//! `polder config` and `polder trust`.
+#![forbid(unsafe_code)]
+
+use expect_test::{expect, expect_file};
+use polder_e2e::{Place, golden};
+
+#[test]
+fn check_without_a_file() {
+    let place = Place::new();
+    let said = place.says(&["config", "check"]);
+    assert_eq!(said.code, 0);
+    expect!["no configuration file; the built-in policy holds\n"].assert_eq(&said.out);
+}
+
+#[test]
+fn check_reports_every_fault_with_its_place() {
+    let place = Place::new();
+    place.write(
+        "work/polder.yaml",
+        "sandboxes:\n  a:\n    engin: native\n    limits: {memory: much, timeout: 0s}\n    workdir: rel\n\
+         \x20   bind_paths: [{host: ../x}]\nsandbox: b\n",
+    );
+    let said = place.says(&["config", "check"]);
+    assert_eq!((said.code, said.err.as_str()), (1, ""), "{said:?}");
+    expect_file![golden("config-check-faults.txt")].assert_eq(&place.normal(&said.out));
+    let said = place.says(&["config", "check", "--json"]);
+    assert_eq!(said.code, 1);
+    let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(value["ok"], false);
+    let faults = value["faults"].as_array().expect("faults");
+    assert!(faults.len() >= 4 && faults.iter().all(|fault| fault["origin"].as_str().is_some_and(|o| o.contains(':'))));
+    // And nothing runs with it.
+    let said = place.says(&["run", "--", "touch", "ran"]);
+    assert_eq!(said.code, 125, "{said:?}");
+    assert!(!place.has("work/ran"));
+}
+
+#[test]
+fn check_names_what_needs_trust() {
+    let place = Place::new();
+    place.write("home/.gitconfig", "");
+    place.write("work/polder.yaml", "sandboxes:\n  a:\n    bind_paths: [{host: ~/.gitconfig}]\nsandbox: a\n");
+    let said = place.says(&["config", "check"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    expect![[r#"
+        ok: $DIR/work/polder.yaml
+        needs trust: $DIR/work/polder.yaml:3: to read `$DIR/home/.gitconfig`
+    "#]]
+    .assert_eq(&place.normal(&said.out));
+}
+
+#[test]
+fn show_tells_where_each_value_comes_from() {
+    let place = Place::new();
+    place.write("home/.config/polder/polder.yaml", "sandbox_defaults: {env_passthrough: [PATH, HOME]}\n");
+    place.write("work/polder.yaml", "sandboxes:\n  a:\n    read_only: true\n    limits: {timeout: 5m}\nsandbox: a\n");
+    let mut command = place.polder(&["config", "show", "--pids", "10"]);
+    let said = command.env("POLDER_MEMORY", "1G").output().expect("polder");
+    assert!(said.status.success(), "{said:?}");
+    expect_file![golden("config-show.txt")].assert_eq(&place.normal(&String::from_utf8_lossy(&said.stdout)));
+    let said = place.says(&["config", "show", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    assert!(value.is_object() && said.code == 0);
+}
+
+#[test]
+fn schema_is_json_and_knows_the_keys() {
+    let place = Place::new();
+    for flags in [&["config", "schema"][..], &["config", "schema", "--visor"]] {
+        let said = place.says(flags);
+        let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+        assert_eq!(said.code, 0);
+        assert!(value["$schema"].is_string());
+        for key in ["bind_paths", "env_passthrough", "network", "read_only", "workdir"] {
+            assert!(said.out.contains(&format!("\"{key}\"")), "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_project_is_found_upward_and_speaks_for_its_tree() {
+    let place = Place::new();
+    place.write("work/.git/HEAD", "");
+    place.write("work/polder.yaml", "sandboxes:\n  a: {read_only: true}\nsandbox: a\n");
+    place.write("work/deep/er/file", "x");
+    let mut command = place.polder(&["run", "--", "sh", "-c", "pwd; cat file; touch new"]);
+    let output = command.current_dir(place.work().join("deep/er")).output().expect("polder");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "/workspace/deep/er\nx");
+    assert!(!output.status.success() && !place.has("work/deep/er/new"), "{output:?}");
+    // Without a repository, what lies above counts for nothing.
+    let place = Place::new();
+    place.write("work/polder.yaml", "sandboxes:\n  a: {read_only: true}\nsandbox: a\n");
+    place.write("work/deep/file", "x");
+    let mut command = place.polder(&["run", "--", "touch", "new"]);
+    assert!(command.current_dir(place.work().join("deep")).output().expect("polder").status.success());
+}
+
+#[test]
+fn two_project_files_are_one_too_many() {
+    let place = Place::new();
+    place.write("work/polder.yaml", "");
+    place.write("work/.visor.yaml", "");
+    let said = place.says(&["run", "--", "true"]);
+    assert_eq!(said.code, 125);
+    assert!(said.err.contains("polder.yaml` and") && said.err.contains("keep one"), "{}", said.err);
+}
+
+#[test]
+fn trust_is_for_this_very_content() {
+    let place = Place::new();
+    place.write("home/.gitconfig", "[user]\n\tname = trusted\n");
+    let config =
+        "sandboxes:\n  a:\n    bind_paths:\n      - host: ~/.gitconfig\n    env_passthrough: [MY_TOKEN]\nsandbox: a\n";
+    place.write("work/polder.yaml", config);
+    let run = ["run", "--", "git", "config", "user.name"];
+
+    let said = place.says(&run);
+    assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
+    expect_file![golden("trust-refusal.txt")].assert_eq(&place.normal(&said.err));
+
+    // For one call, by flag and by variable; neither is remembered.
+    assert_eq!(place.says(&["run", "--trust", "--", "git", "config", "user.name"]).out, "trusted\n");
+    let by_variable = place.polder(&run).env("POLDER_TRUST_PROJECT", "1").output().expect("polder");
+    assert_eq!(by_variable.stdout, b"trusted\n");
+    let other_value = place.polder(&run).env("POLDER_TRUST_PROJECT", "0").output().expect("polder");
+    assert_eq!(other_value.status.code(), Some(125));
+    assert_eq!(place.says(&run).code, 125);
+
+    let shown = place.says(&["trust", "--show"]);
+    assert!(shown.code == 0 && shown.out.starts_with("not trusted: "), "{shown:?}");
+    let trusted = place.says(&["trust"]);
+    assert!(trusted.code == 0 && trusted.out.contains("home/.gitconfig"), "{trusted:?}");
+    assert_eq!(place.says(&run).out, "trusted\n");
+    assert!(place.says(&["trust", "--show"]).out.starts_with("trusted: "));
+
+    // Another content, however similar, is another matter.
+    place.write("work/polder.yaml", format!("{config}# more\n"));
+    assert_eq!(place.says(&run).code, 125);
+    // The old one is still known.
+    place.write("work/polder.yaml", config);
+    assert_eq!(place.says(&run).out, "trusted\n");
+
+    let json = place.says(&["trust", "--revoke", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!(value["state"], "revoked");
+    assert_eq!(place.says(&run).code, 125);
+}
+
+#[test]
+fn trust_without_a_project_says_so() {
+    let place = Place::new();
+    let said = place.says(&["trust"]);
+    assert_eq!(said.code, 125);
+    expect!["polder: there is no project configuration here (polder.yaml, polder.toml, .visor.yaml)\n"]
+        .assert_eq(&said.err);
+}
+
+#[test]
+fn a_project_never_permits_to_go_without_a_sandbox() {
+    let place = Place::new();
+    for text in
+        ["allow_unsandboxed: true\n", "sandboxes: {a: {engine: none}}\nsandbox: a\n", "enforce: {network: true}\n"]
+    {
+        place.write("work/polder.yaml", text);
+        for flags in [&["run", "--", "touch", "ran"][..], &["run", "--trust", "--", "touch", "ran"]] {
+            let said = place.says(flags);
+            assert_eq!(said.code, 125, "{text}: {said:?}");
+            assert!(said.err.contains("polder.yaml:"), "{}", said.err);
+            assert!(!place.has("work/ran"));
+        }
+    }
+}

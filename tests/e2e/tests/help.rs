@@ -1,0 +1,105 @@
+//! What the command says about itself.
+#![forbid(unsafe_code)]
+
+use expect_test::expect_file;
+use polder_e2e::{Place, golden};
+
+fn check(words: &[&str], golden: expect_test::ExpectFile) {
+    let place = Place::new();
+    let mut arguments = words.to_vec();
+    arguments.push("--help");
+    let said = place.says(&arguments);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    golden.assert_eq(&said.out);
+}
+
+#[test]
+fn help_of_polder() {
+    check(&[], expect_file![golden("help.txt")]);
+}
+
+#[test]
+fn help_of_run() {
+    check(&["run"], expect_file![golden("help-run.txt")]);
+}
+
+#[test]
+fn help_of_shell() {
+    check(&["shell"], expect_file![golden("help-shell.txt")]);
+}
+
+#[test]
+fn help_of_doctor() {
+    check(&["doctor"], expect_file![golden("help-doctor.txt")]);
+}
+
+#[test]
+fn help_of_config() {
+    check(&["config"], expect_file![golden("help-config.txt")]);
+    check(&["config", "check"], expect_file![golden("help-config-check.txt")]);
+    check(&["config", "show"], expect_file![golden("help-config-show.txt")]);
+    check(&["config", "schema"], expect_file![golden("help-config-schema.txt")]);
+}
+
+#[test]
+fn help_of_trust() {
+    check(&["trust"], expect_file![golden("help-trust.txt")]);
+}
+
+#[test]
+fn help_of_completions() {
+    check(&["completions"], expect_file![golden("help-completions.txt")]);
+}
+
+#[test]
+fn every_verb_that_help_lists_has_help_of_its_own() {
+    let place = Place::new();
+    let help = place.says(&["--help"]).out;
+    let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> = verbs.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(verbs.contains(&"run"), "{help}");
+    for verb in verbs {
+        assert_eq!(place.says(&[verb, "--help"]).code, 0, "{verb}");
+    }
+}
+
+#[test]
+fn version_is_one_line() {
+    let said = Place::new().says(&["--version"]);
+    assert!(said.code == 0 && said.out.starts_with("polder ") && said.out.lines().count() == 1, "{said:?}");
+}
+
+#[test]
+fn a_wrong_call_is_polders_failure_and_not_the_commands() {
+    let place = Place::new();
+    for wrong in [&["no-such-verb"][..], &["run"], &["run", "--no-such-flag", "--", "true"], &[]] {
+        let said = place.says(wrong);
+        assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
+        assert!(!said.err.is_empty());
+    }
+    let said = place.says(&["run", "--tmeout", "1s", "--", "true"]);
+    assert!(said.err.contains("--timeout"), "the nearest flag is named: {}", said.err);
+    assert!(!said.err.contains('\u{1b}'), "no colour off a terminal");
+}
+
+#[test]
+fn completions_are_scripts() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let said = place.says(&["completions", shell]);
+        assert_eq!(said.code, 0, "{said:?}");
+        for word in ["polder", "run", "doctor", "timeout"] {
+            assert!(said.out.contains(word), "{shell} completions know `{word}`");
+        }
+    }
+    let known = place.sh("bash -c \"source <($POLDER completions bash); complete -p polder\"");
+    assert!(known.code == 0 && known.out.contains("polder"), "{known:?}");
+    assert_eq!(place.says(&["completions", "tcsh"]).code, 125);
+}
+
+#[test]
+fn man_pages_are_written() {
+    let place = Place::new();
+    assert_eq!(place.says(&["man", "../man"]).code, 0);
+    assert!(place.read("man/polder-run.1").contains("timeout"));
+}
