@@ -18,7 +18,7 @@ pub(crate) fn all() -> Outcome {
     write(&["config", "schema", "--visor"], "docs/schema/visor.schema.json")?;
     call(Command::new(&binary).arg("man").arg(root().join("docs/man")))?;
     println!("docs/man");
-    call(Command::new(env!("CARGO")).current_dir(root()).env("POLDER_TEST_BLESS", "1").args([
+    call(Command::new("cargo").current_dir(root()).env("POLDER_TEST_BLESS", "1").args([
         "test",
         "--quiet",
         "--package",

@@ -29,7 +29,7 @@ pub(crate) fn target_directory() -> PathBuf {
 /// Builds polder as a static binary, optimised, and says where it is.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    call(Command::new(env!("CARGO")).current_dir(root()).args([
+    call(Command::new("cargo").current_dir(root()).args([
         "build",
         "--quiet",
         "--release",

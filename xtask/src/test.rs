@@ -45,7 +45,7 @@ pub(crate) fn all(filter: Option<&str>) -> Outcome {
 }
 
 fn cargo() -> Command {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = Command::new("cargo");
     command.current_dir(root());
     command
 }
@@ -57,7 +57,7 @@ fn step(what: &str, result: Result<(), String>) -> Result<(), String> {
 
 fn nextest(command: &mut Command, filter: Option<&str>, binary: &Path) -> Result<(), String> {
     command.args(["run", "--workspace", "--no-fail-fast"]).args(filter);
-    call(command.env("POLDER_BIN", binary).env("POLDER_TEST_HAS", HAS))
+    call(command.env("POLDER_TEST_BIN", binary).env("POLDER_TEST_HAS", HAS))
 }
 
 /// The same test binaries once more, in a directory that the other user can read.
@@ -72,7 +72,7 @@ fn as_ordinary_user(filter: Option<&str>, binary: &Path) -> Result<(), String> {
     let mut command = machine::as_user(Path::new("env"));
     command
         .current_dir(&sources)
-        .arg(format!("POLDER_BIN={}", polder.display()))
+        .arg(format!("POLDER_TEST_BIN={}", polder.display()))
         .arg(format!("POLDER_TEST_HAS={HAS}"))
         .arg(&runner)
         .args(["nextest", "run", "--no-fail-fast", "--archive-file"])

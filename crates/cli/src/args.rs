@@ -138,7 +138,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Output")]
     pub(crate) tty: bool,
     /// The command and its arguments.
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -8,6 +8,7 @@ use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Lines that are printed about what was blocked.
@@ -22,7 +23,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     if dry_run {
         return print_plan(&planned, json);
     }
-    let mut teller = Teller { json, violations: Vec::new(), broken: false };
+    let mut teller = Teller { json, violations: Vec::new() };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     let streams = if json { Streams::Events { stdin: stream(0)? } } else { direct()? };
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
@@ -78,26 +79,26 @@ fn direct() -> io::Result<Streams> {
 struct Teller {
     json: bool,
     violations: Vec<Violation>,
-    broken: bool,
 }
 
 impl Teller {
-    fn tell(&mut self, event: Event) {
-        if self.json {
-            // Whoever read the events is gone; the run goes on, as it would without a reader.
-            if !self.broken {
-                self.broken = writeln!(io::stdout().lock(), "{}", json::event(&event)).is_err();
-            }
-            return;
+    fn tell(&mut self, event: Event) -> ControlFlow<()> {
+        let written =
+            if self.json { writeln!(io::stdout().lock(), "{}", json::event(&event)) } else { self.pass(event) };
+        // Whoever read us is gone; the command ends as it would without us in between.
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
+    }
+
+    fn pass(&mut self, event: Event) -> io::Result<()> {
         match event.kind {
             EventKind::Output(Output::Stdout, bytes) => {
                 let mut out = io::stdout().lock();
-                let _ = out.write_all(&bytes).and_then(|()| out.flush());
+                return out.write_all(&bytes).and_then(|()| out.flush());
             }
-            EventKind::Output(Output::Stderr, bytes) => {
-                let _ = io::stderr().lock().write_all(&bytes);
-            }
+            EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
             EventKind::Violation(violation) => self.violations.push(violation),
             EventKind::Downgrade { guarantee, reason } => say(&format!("without `{guarantee}`: {reason}")),
             EventKind::Starting { .. }
@@ -106,6 +107,7 @@ impl Teller {
             | EventKind::Exit(_)
             | EventKind::Stopped => {}
         }
+        Ok(())
     }
 
     fn print_violations(&self) {

@@ -9,6 +9,7 @@ use polder_sys::terminal::{self, RawMode};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -50,6 +51,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
                 if let EventKind::Violation(violation) = event.kind {
                     violations.push(violation);
                 }
+                ControlFlow::Continue(())
             },
         },
     );

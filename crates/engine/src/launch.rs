@@ -65,6 +65,8 @@ pub struct Ended {
 pub struct Finished {
     /// A limit that was reached on the way.
     pub limit: Option<LimitKind>,
+    /// What was found when everything inside was gone.
+    pub violations: Vec<Violation>,
 }
 
 /// Why a command did not start. Whatever had been built is gone again.

@@ -4,6 +4,7 @@ use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced};
 use polder_policy::{Access, Cache, Credential, EngineChoice, Image, Limits, Network, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// What will happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +87,7 @@ pub struct FileView {
     pub pinned: Vec<GuestPath>,
     /// Names that must not come into being.
     pub reserved: Vec<Reserved>,
-    /// Files that are removed when the run has ended.
+    /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
     /// Patterns that protect only what exists when the run begins.
     pub partial_patterns: Vec<Sourced<String>>,
@@ -189,11 +190,22 @@ pub struct Reserved {
     pub origin: Origin,
 }
 
-/// A file that is removed when the run has ended.
+/// A file that is set aside when the run has ended: renamed, so that nothing obeys it and nothing is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
-    /// Where it would be.
+    /// The shown tree that it would be in, on the host.
+    pub tree: HostPath,
+    /// Its path in that tree.
+    pub relative: PathBuf,
+    /// Where it would be inside.
     pub path: GuestPath,
+    /// Only if all of these exist in the same directory.
+    pub only_with: Vec<String>,
     /// The rule.
     pub origin: Origin,
+}
+
+impl Swept {
+    /// What is added to the name of a file that is set aside.
+    pub const SUFFIX: &str = ".from-sandbox";
 }

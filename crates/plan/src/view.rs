@@ -5,7 +5,7 @@ use crate::plan::{
     Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind, Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
-use polder_policy::{Access, Bind, NetworkMode, PathPattern, Policy, Workdir};
+use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -131,6 +131,15 @@ fn binds(policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Show
             ));
             continue;
         };
+        let root = &host.tree.root;
+        if source.as_path().starts_with(root) && !resolved.path.starts_with(root) {
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("the bind source `{source}` leads out of the workspace, to `{}`", resolved.path.display()),
+                "a command may have made that link; name the place that it leads to",
+            ));
+            continue;
+        }
         let Ok(source) = HostPath::new(&resolved.path) else { continue };
         // The same path said twice is one bind; the later word on writing counts.
         shown.retain(|earlier| earlier.guest != *guest);
@@ -237,6 +246,7 @@ impl Masks<'_> {
             }
         }
         self.add_git();
+        self.add_own_configuration();
         let Self { view, pins, .. } = self;
         view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
         // What is hidden needs no protection besides.
@@ -279,12 +289,16 @@ impl Masks<'_> {
 
     /// Masks a host path, or reserves the first part of it that is missing.
     fn add_path(&mut self, kind: MaskKind, path: &Path, origin: &Origin) {
-        // Writable by nobody: nothing to protect. Visible to nobody: nothing to hide.
-        let Some(shown) = self.shown_for(path) else { return };
-        if kind == MaskKind::Protect && shown.access == Access::ReadOnly {
-            return;
+        // A path that is shown at several places is masked at each of them.
+        for (base, guest, access) in self.shown_with(path) {
+            // Writable by nobody: nothing to protect.
+            if kind == MaskKind::Hide || access == Access::ReadWrite {
+                self.add_shown_path(kind, path, origin, base, guest);
+            }
         }
-        let (base, guest) = (shown.host.as_path().to_owned(), shown.guest.clone());
+    }
+
+    fn add_shown_path(&mut self, kind: MaskKind, path: &Path, origin: &Origin, base: PathBuf, guest: GuestPath) {
         let mut current = base.clone();
         let mut parents: Vec<GuestPath> = Vec::new();
         let below = path.strip_prefix(&base).map(Path::to_owned).unwrap_or_default();
@@ -380,30 +394,60 @@ impl Masks<'_> {
         } else if self.host.tree.entries.get(&root.join(".git")) == Some(&Entry::Directory) {
             self.sweep_redirects(&root.join(".git"), &origin);
         }
+        // With these three in it, the workspace itself is a repository to git, whose `config` it obeys.
+        if matches!(self.host.tree.entries.get(&root.join("HEAD")), None | Some(Entry::Missing)) {
+            self.add_redirect(&root.join("HEAD"), &["objects", "refs"], &origin);
+        }
     }
 
-    /// Reserving these would slow down every file that the command makes, in every repository. Nothing honest makes
-    /// them, so they are removed at the end instead; where they exist, they are protected like the config.
     fn sweep_redirects(&mut self, git_dir: &Path, origin: &Origin) {
-        for path in GIT_REDIRECTS.map(|name| git_dir.join(name)) {
-            let Some(shown) = self.shown_for(&path) else { continue };
-            if shown.access == Access::ReadOnly {
+        for name in GIT_REDIRECTS {
+            self.add_redirect(&git_dir.join(name), &[], origin);
+        }
+    }
+
+    /// What git and polder on the host would obey, and what nothing honest makes in passing. Where it exists, it is
+    /// protected. Where it does not, reserving it would slow down every file that the command makes, in every repository;
+    /// so it is reserved only where names are guarded anyway, and set aside at the end elsewhere.
+    fn add_redirect(&mut self, path: &Path, only_with: &[&str], origin: &Origin) {
+        let relative = path.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
+        if relative.is_some_and(|relative| self.is_lifted(relative)) {
+            return;
+        }
+        let missing = matches!(self.host.tree.entries.get(path), None | Some(Entry::Missing));
+        if !missing || !self.view.reserved.is_empty() {
+            self.add_path(MaskKind::Protect, path, origin);
+            return;
+        }
+        for (base, guest, access) in self.shown_with(path) {
+            let (Ok(tree), Ok(relative), Ok(inside)) =
+                (HostPath::new(&base), path.strip_prefix(&base), to_guest(&base, &guest, path))
+            else {
                 continue;
-            }
-            let Ok(guest) = to_guest(shown.host.as_path(), &shown.guest, &path) else { continue };
-            match self.host.tree.entries.get(&path) {
-                None | Some(Entry::Missing) => {
-                    self.view.swept.push(Swept { path: guest, origin: origin.clone() });
-                }
-                Some(_) => self.add_path(MaskKind::Protect, &path, origin),
+            };
+            if access == Access::ReadWrite {
+                self.view.swept.push(Swept {
+                    tree,
+                    relative: relative.to_owned(),
+                    path: inside,
+                    only_with: only_with.iter().map(|name| (*name).to_owned()).collect(),
+                    origin: origin.clone(),
+                });
             }
         }
     }
 
-    /// The innermost shown host path that holds a path.
-    fn shown_for(&self, path: &Path) -> Option<&Shown> {
+    /// The next run obeys the project's file, so this one must not write it.
+    fn add_own_configuration(&mut self) {
+        for name in PROJECT_NAMES {
+            self.add_redirect(&self.host.tree.root.join(name), &[], &Origin::BuiltIn);
+        }
+    }
+
+    /// Every shown host path that holds a path: its host path, where it appears, and whether it can be written.
+    fn shown_with(&self, path: &Path) -> Vec<(PathBuf, GuestPath, Access)> {
         let holders = self.view.shown.iter().filter(|shown| path.starts_with(shown.host.as_path()));
-        holders.max_by_key(|shown| shown.host.as_path().components().count())
+        holders.map(|shown| (shown.host.as_path().to_owned(), shown.guest.clone(), shown.access)).collect()
     }
 }
 

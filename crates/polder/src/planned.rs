@@ -7,6 +7,7 @@ use polder_plan::Plan;
 use polder_policy::Policy;
 use polder_run::{Chosen, Prepared, Streams, Supervision, Unfit};
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,6 +87,10 @@ impl Planned {
     /// Runs the command with streams of the caller's choice and tells the caller what happens.
     pub fn run_with(self, streams: Streams, sink: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
         let chosen = self.into_chosen()?;
+        let sink = &mut |event| {
+            sink(event);
+            ControlFlow::Continue(())
+        };
         Ok(polder_run::run(chosen, streams, Supervision { signals: None, sink })?)
     }
 

@@ -3,7 +3,7 @@
 use crate::cache;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{HostFacts, Origin, Sourced};
-use polder_policy::{PathPattern, Policy};
+use polder_policy::{PROJECT_NAMES, PathPattern, Policy};
 use polder_sys::facts as look;
 use polder_sys::probe::{self, Machine};
 use std::collections::BTreeMap;
@@ -57,7 +57,9 @@ pub fn gather(
 ) -> Result<HostFacts, FactsError> {
     let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
     let root = std::fs::canonicalize(workspace).map_err(fault)?;
-    let mut literals = vec![root.join(".git/commondir"), root.join(".git/config.worktree")];
+    // What a plan asks about besides the rules: what git and polder would obey.
+    let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
+    let mut literals: Vec<PathBuf> = asked.map(|name| root.join(name)).collect();
     let mut patterns = Vec::new();
     for rule in policy.protect.iter().chain(&policy.deny_read) {
         if is_glob(&rule.value.0) {

@@ -11,6 +11,7 @@ use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, 
 use polder_sys::wait::{self, Signals};
 use polder_sys::{Terminal, terminal};
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -52,8 +53,8 @@ pub enum Streams {
 pub struct Supervision<'a> {
     /// Signals that end the run or tell of a new terminal size.
     pub signals: Option<&'a Signals>,
-    /// Who is told what happens.
-    pub sink: &'a mut dyn FnMut(Event),
+    /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
+    pub sink: &'a mut dyn FnMut(Event) -> ControlFlow<()>,
 }
 
 /// Why a run did not come to an outcome.
@@ -72,9 +73,10 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let Supervision { signals, sink } = supervision;
     let Chosen { engine, fitted, reason } = chosen;
     let mut teller = Teller::new(sink);
-    teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
+    let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
     for accepted in fitted.accepted() {
-        teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
+        let _ =
+            teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
     }
     let limits = &fitted.plan().limits;
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
@@ -90,7 +92,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if let Some(relay) = &mut ends.relay {
         relay.master = running.take_terminal();
     }
-    teller.tell(EventKind::Ready);
+    let _ = teller.tell(EventKind::Ready);
     let mut watch = Watch {
         ends,
         signals,
@@ -102,14 +104,17 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     };
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish();
+    for violation in finished.violations {
+        watch.note(violation, &mut teller);
+    }
     // Everybody who could write is gone, so the pipes end.
     watch.drain(&mut teller);
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
-        teller.tell(EventKind::Limit(limit));
+        let _ = teller.tell(EventKind::Limit(limit));
     }
-    teller.tell(EventKind::Exit(outcome.clone()));
-    teller.tell(EventKind::Stopped);
+    let _ = teller.tell(EventKind::Exit(outcome.clone()));
+    let _ = teller.tell(EventKind::Stopped);
     Ok(outcome)
 }
 
@@ -121,20 +126,20 @@ fn not_launched(error: LaunchError, teller: &mut Teller<'_>) -> Result<Outcome, 
         LaunchFailure::Setup(_) => return Err(error.into()),
     };
     let outcome = Outcome { ending, limit: None, usage: Usage::default(), violations: 0 };
-    teller.tell(EventKind::Exit(outcome.clone()));
-    teller.tell(EventKind::Stopped);
+    let _ = teller.tell(EventKind::Exit(outcome.clone()));
+    let _ = teller.tell(EventKind::Stopped);
     Ok(outcome)
 }
 
 /// Gives events their order.
 struct Teller<'a> {
-    sink: &'a mut dyn FnMut(Event),
+    sink: &'a mut dyn FnMut(Event) -> ControlFlow<()>,
     run: RunId,
     seq: u64,
 }
 
 impl<'a> Teller<'a> {
-    fn new(sink: &'a mut dyn FnMut(Event)) -> Self {
+    fn new(sink: &'a mut dyn FnMut(Event) -> ControlFlow<()>) -> Self {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -142,9 +147,9 @@ impl<'a> Teller<'a> {
         Self { sink, run, seq: 0 }
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    fn tell(&mut self, kind: EventKind) -> ControlFlow<()> {
         self.seq += 1;
-        (self.sink)(Event { run: self.run.clone(), seq: self.seq, time: SystemTime::now(), kind });
+        (self.sink)(Event { run: self.run.clone(), seq: self.seq, time: SystemTime::now(), kind })
     }
 }
 
@@ -199,6 +204,7 @@ fn placed(streams: [OwnedFd; 3]) -> io::Result<[OwnedFd; 3]> {
 enum Cause {
     TimedOut,
     TooMuchOutput,
+    NobodyListens,
     Interrupted(i32),
 }
 
@@ -315,8 +321,9 @@ impl Watch<'_> {
             }
         };
         let cut = allowed < chunk.len();
-        if allowed > 0 {
-            teller.tell(EventKind::Output(stream, chunk[..allowed].to_vec()));
+        if allowed > 0 && teller.tell(EventKind::Output(stream, chunk[..allowed].to_vec())).is_break() {
+            self.cause.get_or_insert(Cause::NobodyListens);
+            kill();
         }
         if cut {
             self.cause.get_or_insert(Cause::TooMuchOutput);
@@ -343,7 +350,7 @@ impl Watch<'_> {
     fn note(&mut self, violation: Violation, teller: &mut Teller<'_>) {
         self.violations += violation.count;
         if self.violations <= VIOLATIONS_MAX {
-            teller.tell(EventKind::Violation(violation));
+            let _ = teller.tell(EventKind::Violation(violation));
         }
     }
 
@@ -370,6 +377,7 @@ impl Watch<'_> {
         let ending = match (self.cause, &ended) {
             (Some(Cause::TimedOut), _) => Ending::TimedOut,
             (Some(Cause::TooMuchOutput), _) => Ending::LimitReached,
+            (Some(Cause::NobodyListens), _) => Ending::Signalled(wait::BROKEN_PIPE),
             // A command that ended by itself after being asked to keeps its own code.
             (_, Some(Ended { code: Some(code), .. })) => Ending::Exited(*code),
             (_, Some(Ended { signal: Some(signal), .. })) => Ending::Signalled(*signal),

@@ -16,7 +16,8 @@ pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
 pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
     let mut groups: BTreeMap<(String, String), (u64, Option<String>)> = BTreeMap::new();
     for violation in violations {
-        let key = (violation.action.name().to_owned(), violation.target.clone());
+        let done = if violation.layer == "sweep" { "set aside" } else { "blocked" };
+        let key = (format!("{done} {} of", violation.action.name()), violation.target.clone());
         let grant = violation.grant.as_ref().map(ToString::to_string);
         let group = groups.entry(key).or_insert((0, grant));
         group.0 += violation.count;
@@ -28,7 +29,7 @@ pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
         .map(|((action, target), (count, grant))| {
             let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
             let way = grant.map(|grant| format!("; --allow {grant} lets it")).unwrap_or_default();
-            format!("blocked {action} of {target}{times}{way}")
+            format!("{action} {target}{times}{way}")
         })
         .collect();
     if more > 0 {

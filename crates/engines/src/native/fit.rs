@@ -98,7 +98,7 @@ impl Judge<'_> {
                 gap: gap("this ABI does not control truncation", Some("a kernel of 6.2 or newer".to_owned())),
             };
         }
-        enforced(format!("Landlock ABI {abi}"))
+        enforced(format!("Landlock ABI {abi} over what is shown (masks inside rest on mounts alone)"))
     }
 
     fn net(&self) -> Verdict {
@@ -172,7 +172,7 @@ impl Judge<'_> {
             ));
         }
         if let Some(pids) = &limits.pids {
-            let rlimit = "RLIMIT_NPROC in the sandbox's own user namespace";
+            let rlimit = "RLIMIT_NPROC in the sandbox's own user namespace (reaching it is not reported)";
             let verdict = match self.probe(Mechanism::CgroupPids) {
                 Ok(()) if pids.origin != Origin::BuiltIn => enforced("the pids cgroup"),
                 Ok(()) | Err(_) => self.needs(&[Mechanism::ProcessRlimit], rlimit),

@@ -3,7 +3,8 @@
 use super::lower::{Lowered, lower};
 use polder_engine::{Ended, Finished, Fitted, LaunchError, LaunchFailure, Report, Running, Services};
 use polder_facts::{Action, Grant, LimitKind, Mechanism, Origin, Probe, Violation};
-use polder_plan::Plan;
+use polder_plan::{Plan, Swept};
+use polder_sys::aside::set_aside;
 use polder_sys::cgroup::{Bounds, Cgroup, Entrance};
 use polder_sys::{Command, Errno, Launched, Recipe, SpawnError, syscalls};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -16,7 +17,8 @@ pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Runni
     let recipe = recipe(lowered, services, entrance);
     // On failure the cgroup is dropped after everything that was in it.
     let launched = polder_sys::spawn(&recipe).map_err(describe)?;
-    Ok(Box::new(NativeRun { launched, cgroup, plan: Arc::clone(fitted.plan()), disk_full: false }))
+    let sweeper = Sweeper { plan: Arc::clone(fitted.plan()), done: false };
+    Ok(Box::new(NativeRun { launched, cgroup, sweeper, plan: Arc::clone(fitted.plan()), disk_full: false }))
 }
 
 fn recipe(lowered: Lowered, services: Services, cgroup: Option<Entrance>) -> Recipe {
@@ -113,10 +115,12 @@ fn describe(error: SpawnError) -> LaunchError {
     setup(error, remedy)
 }
 
-/// A command that runs. Fields are dropped in order: the processes before the cgroup that holds them.
+/// A command that runs. Fields are dropped in order: the processes before the cgroup that holds them, and before what
+/// they wrote is looked at.
 struct NativeRun {
     launched: Launched,
     cgroup: Option<Cgroup>,
+    sweeper: Sweeper,
     plan: Arc<Plan>,
     disk_full: bool,
 }
@@ -138,7 +142,6 @@ impl Running for NativeRun {
                 })
             }
             polder_sys::Report::Denied { reserved, pid } => Report::Violation(self.denied(reserved, pid)),
-            polder_sys::Report::Swept { swept } => Report::Violation(self.swept(swept)),
             polder_sys::Report::Lost => Report::Lost,
         }
     }
@@ -156,8 +159,9 @@ impl Running for NativeRun {
     }
 
     fn finish(self: Box<Self>) -> Finished {
-        let Self { launched, cgroup, disk_full, .. } = *self;
+        let Self { launched, cgroup, mut sweeper, disk_full, .. } = *self;
         launched.wait_gone();
+        let violations = sweeper.sweep();
         let reached = cgroup.as_ref().map(Cgroup::reached);
         let limit = match reached {
             Some(reached) if reached.memory => Some(LimitKind::Memory),
@@ -165,7 +169,7 @@ impl Running for NativeRun {
             _ if disk_full => Some(LimitKind::Disk),
             _ => None,
         };
-        Finished { limit }
+        Finished { limit, violations }
     }
 }
 
@@ -196,18 +200,43 @@ impl NativeRun {
             grant,
         }
     }
+}
 
-    fn swept(&self, index: usize) -> Violation {
-        let swept = self.plan.files.swept.get(index);
-        Violation {
-            action: Action::FileWrite,
-            target: swept.map_or_else(|| "?".to_owned(), |swept| swept.path.to_string()),
-            rule: swept.map_or_else(|| "protect".to_owned(), |swept| format!("protect ({})", swept.origin)),
-            layer: "sweep".to_owned(),
-            pid: None,
-            exe: None,
-            count: 1,
-            grant: None,
+/// Sets aside what must not be obeyed, also when the run ends in an error.
+struct Sweeper {
+    plan: Arc<Plan>,
+    done: bool,
+}
+
+impl Sweeper {
+    fn sweep(&mut self) -> Vec<Violation> {
+        self.done = true;
+        let swept = self.plan.files.swept.iter().filter(|swept| {
+            let Swept { tree, relative, only_with, .. } = swept;
+            // A tree that is gone or cannot be written holds nothing that anybody would obey.
+            set_aside(tree.as_path(), relative, only_with, Swept::SUFFIX).unwrap_or(false)
+        });
+        swept.map(violation).collect()
+    }
+}
+
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        if !self.done {
+            self.sweep();
         }
+    }
+}
+
+fn violation(swept: &Swept) -> Violation {
+    Violation {
+        action: Action::FileWrite,
+        target: swept.path.to_string(),
+        rule: format!("protect ({}): set aside as `{}{}`", swept.origin, swept.path, Swept::SUFFIX),
+        layer: "sweep".to_owned(),
+        pid: None,
+        exe: None,
+        count: 1,
+        grant: Some(Grant::FsWrite(swept.relative.clone())),
     }
 }

@@ -5,7 +5,8 @@ use polder_facts::{Guarantee, GuestPath, HostFacts};
 use polder_plan::{Configuration, MaskKind, Plan, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{
-    Access, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit, Source, Step, syscalls,
+    Access, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit, Source, Step, Swept,
+    syscalls,
 };
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
@@ -23,7 +24,7 @@ pub(super) struct Lowered {
     pub(super) landlock: Option<LandlockSpec>,
     pub(super) filter: Option<syscalls::Guarded>,
     pub(super) reserved: Vec<Reserved>,
-    pub(super) swept: Vec<CString>,
+    pub(super) swept: Vec<Swept>,
     pub(super) candidates: Vec<CString>,
     pub(super) argv: Vec<CString>,
     pub(super) env: Vec<CString>,
@@ -88,12 +89,20 @@ pub(super) fn lower(fitted: &Fitted) -> Lowered {
         landlock: second_layer.then(|| landlock(plan, host)),
         filter: filtered.then_some(guarded),
         reserved: if filtered { reserved.collect() } else { Vec::new() },
-        swept: plan.files.swept.iter().map(|swept| c(swept.path.as_os_str())).collect(),
+        swept: plan.files.swept.iter().map(swept).collect(),
         candidates: plan.candidates().into_iter().map(c).collect(),
         argv: plan.command.iter().map(c).collect(),
         env: env.collect(),
         workdir: c(plan.workdir.as_os_str()),
     }
+}
+
+fn swept(swept: &polder_plan::Swept) -> Swept {
+    let path = swept.path.as_os_str();
+    let mut aside = path.to_owned();
+    aside.push(polder_plan::Swept::SUFFIX);
+    let beside = |name: &String| c(Path::new(path).with_file_name(name));
+    Swept { path: c(path), aside: c(aside), only_with: swept.only_with.iter().map(beside).collect() }
 }
 
 fn identity(fitted: &Fitted) -> Identity {
@@ -222,14 +231,21 @@ impl Build<'_> {
         self.steps.push(Step::Scratch { at: c("tmp") });
         self.steps.push(Step::Scratch { at: c("dev/shm") });
         self.plain("var", 0o755);
-        self.steps.push(Step::Symlink { target: c("../tmp"), at: c("var/tmp") });
+        let home = &plan.identity.home;
+        let below = |path: &GuestPath| path.as_path().starts_with("/var/tmp");
+        if below(home) || self.shown.iter().any(|shown| below(&shown.guest)) {
+            // A mount point must not lie behind a link.
+            self.plain("var/tmp", 0o1777);
+            self.steps.push(Step::Scratch { at: c("var/tmp") });
+        } else {
+            self.steps.push(Step::Symlink { target: c("../tmp"), at: c("var/tmp") });
+        }
         for dir in ["run", "run/polder"] {
             if !self.made.contains(Path::new(dir)) {
                 self.plain(dir, 0o755);
             }
         }
         // A home below something shown, such as a workspace at its host path, is not private and not made.
-        let home = &plan.identity.home;
         let within = |shown: &Shown| home.is_within(&shown.guest);
         if !self.shown.iter().any(within) {
             self.parents(home);

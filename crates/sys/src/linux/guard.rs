@@ -4,7 +4,8 @@
 //! host. So, and only when such a path exists in the plan, the calls that create names are notified to the shim. The
 //! shim never lets such a call continue, because the command could change the path in its memory after the look: it
 //! reads the path once, finds the directory, and makes the call itself on that directory's descriptor. It is under the
-//! same Landlock domain, in the same root and without capabilities, so it can do nothing that the command could not.
+//! same Landlock domain, in the same root and without capabilities; what depends on who asks (`/proc/self`, `/dev/tty`) is
+//! named for the caller, and the shim's own part of the process table is refused.
 //!
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
@@ -70,6 +71,8 @@ struct Place {
     name: [u8; 256],
     /// Whether the path ended in a slash.
     slash: bool,
+    /// Whether the directory is part of the process table.
+    is_proc: bool,
 }
 
 impl Place {
@@ -124,67 +127,22 @@ impl<'a> Guard<'a> {
             // The caller of the call is gone.
             return;
         }
-        let listener = listener.as_fd();
-        if self.may_block(&call) {
-            // Opening a FIFO waits for its other end; that must not hold up everyone else.
-            // SAFETY: we have one thread, so the copy is whole; it answers this one call and exits.
-            match unsafe { libc::fork() } {
-                0 => {
-                    self.decide(&call, listener, control);
-                    // SAFETY: ends the copy.
-                    unsafe { libc::_exit(0) }
-                }
-                -1 => respond(listener, call.id, Err(Errno::last())),
-                _ => {}
-            }
-        } else {
-            self.decide(&call, listener, control);
-        }
+        self.decide(&call, listener.as_fd(), control);
     }
 
     fn decide(&self, call: &Notification, listener: BorrowedFd<'_>, control: BorrowedFd<'_>) {
         match self.perform(call, listener, control) {
             Ok(Done::Value(value)) => respond(listener, call.id, Ok(value)),
             Ok(Done::Answered) => {}
+            Ok(Done::Harmless) => proceed(listener, call.id),
             Err(errno) => respond(listener, call.id, Err(errno)),
         }
     }
 
-    /// Whether the call opens something that exists and is a FIFO.
-    fn may_block(&self, call: &Notification) -> bool {
-        let Some((dir, path, _, _)) = open_arguments(call) else { return false };
-        let Ok(place) = self.find(call, dir, path, Last::Followed) else { return false };
-        stat_of(place.directory.as_raw_fd(), place.name())
-            .is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFIFO)
-    }
-
     /// Makes the call on behalf of the command, unless it would create a reserved name.
     fn perform(&self, call: &Notification, listener: BorrowedFd<'_>, control: BorrowedFd<'_>) -> Result<Done, Errno> {
-        if let Some((dir, path, flags, mode)) = open_arguments(call) {
-            let last = if flags & (libc::O_NOFOLLOW | libc::O_EXCL) != 0 { Last::Kept } else { Last::Followed };
-            let place = self.find(call, dir, path, last)?;
-            if place.slash {
-                // What ends in a slash is a directory, and open does not make those.
-                return Err(Errno(libc::EISDIR));
-            }
-            self.refuse_reserved(&place, call, control)?;
-            let mode = mode & 0o1777 & !mask_of(call.pid)?;
-            let ours = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NOCTTY;
-            // SAFETY: the name outlives the call.
-            let opened = check_fd(i64::from(unsafe {
-                libc::openat(place.directory.as_raw_fd(), place.name().as_ptr(), ours, mode)
-            }))?;
-            still_waiting(listener, call.id)?;
-            let add = AddFd {
-                id: call.id,
-                flags: ADDFD_FLAG_SEND,
-                srcfd: opened.as_raw_fd() as u32,
-                newfd: 0,
-                newfd_flags: (flags & libc::O_CLOEXEC) as u32,
-            };
-            // SAFETY: the request reads one `AddFd`.
-            check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
-            return Ok(Done::Answered);
+        if let Some(wanted) = open_arguments(call) {
+            return self.open(call, &wanted, listener, control);
         }
         let args = call.args;
         let cwd = libc::AT_FDCWD;
@@ -211,8 +169,68 @@ impl<'a> Guard<'a> {
             libc::SYS_link => self.link(call, control, (cwd, args[0]), (cwd, args[1]), 0),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_rename => self.rename(call, control, (cwd, args[0]), (cwd, args[1]), 0),
+            libc::SYS_bind => self.bind(call, control, args[1], args[2]),
             // The filter notifies nothing else; if it did, the answer must not be yes.
             _ => Err(Errno(libc::EPERM)),
+        }
+    }
+
+    /// Opens what is there, or creates it; never waits, and never in a way that depends on who we are.
+    fn open(
+        &self,
+        call: &Notification,
+        wanted: &Open,
+        listener: BorrowedFd<'_>,
+        control: BorrowedFd<'_>,
+    ) -> Result<Done, Errno> {
+        /// How often somebody may create and remove the name between our two calls.
+        const TRIES: usize = 16;
+        let Open { dir, path, flags, mode } = *wanted;
+        let last = if flags & (libc::O_NOFOLLOW | libc::O_EXCL) != 0 { Last::Kept } else { Last::Followed };
+        let place = self.find(call, dir, path, last)?;
+        if place.slash {
+            // What ends in a slash is a directory, and open does not make those.
+            return Err(Errno(libc::EISDIR));
+        }
+        self.refuse_reserved(&place, call, control)?;
+        let mode = mode & 0o1777 & !mask_of(call.pid)?;
+        let giver = Giver { listener, id: call.id, flags };
+        for _ in 0..TRIES {
+            // A handle on what is there: from here on it cannot be exchanged for something else.
+            let there = open_from(place.directory.as_raw_fd(), place.name(), libc::O_PATH | libc::O_NOFOLLOW, 0);
+            match there {
+                Ok(_) if flags & libc::O_EXCL != 0 => return Err(Errno(libc::EEXIST)),
+                Ok(there) => return giver.give_existing(&place, &there, call.pid),
+                // Nothing can be created there.
+                Err(Errno(libc::ENOENT)) if place.is_proc => return Err(Errno(libc::ENOENT)),
+                Err(Errno(libc::ENOENT)) => {}
+                Err(other) => return Err(other),
+            }
+            let ours = flags | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_NOCTTY;
+            match open_from(place.directory.as_raw_fd(), place.name(), ours, mode) {
+                Ok(made) => return giver.give(&made),
+                Err(Errno(libc::EEXIST)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Err(Errno(libc::EAGAIN))
+    }
+
+    /// A socket's name is looked at, and the kernel goes on: the worst that a change of the address can make is a
+    /// socket, which nothing on the host reads or executes, and the kernel keeps the address as the command wrote it.
+    fn bind(&self, call: &Notification, control: BorrowedFd<'_>, address: u64, length: u64) -> Result<Done, Errno> {
+        let mut bytes = [0u8; size_of::<libc::sockaddr_un>() + 1];
+        let length = (length as usize).min(size_of::<libc::sockaddr_un>());
+        read_memory(call.pid, address, &mut bytes[..length])?;
+        let family = u16::from_ne_bytes([bytes[0], bytes[1]]);
+        if i32::from(family) != libc::AF_UNIX || length <= 2 || bytes[2] == 0 {
+            return Ok(Done::Harmless);
+        }
+        let path = CStr::from_bytes_until_nul(&bytes[2..]).map_err(|_| Errno(libc::EINVAL))?;
+        match self.find_path(call, libc::AT_FDCWD, path, Last::Kept) {
+            Ok(place) => self.refuse_reserved(&place, call, control).map(|()| Done::Harmless),
+            // The kernel will say the same.
+            Err(_) => Ok(Done::Harmless),
         }
     }
 
@@ -232,7 +250,9 @@ impl<'a> Guard<'a> {
         let answer = unsafe {
             match what {
                 Make::Directory(mode) => libc::mkdirat(directory, name, mode & 0o1777 & !mask),
-                // Only files, FIFOs and sockets; devices need a capability that nobody here has.
+                Make::Node(mode) if matches!(mode & libc::S_IFMT, libc::S_IFCHR | libc::S_IFBLK) => {
+                    return Err(Errno(libc::EPERM));
+                }
                 Make::Node(mode) => libc::mknodat(directory, name, mode & !mask & !0o6000, 0),
             }
         };
@@ -356,9 +376,11 @@ impl<'a> Guard<'a> {
             descriptor_of(call.pid, dir)?
         };
         for _ in 0..LINKS_MAX {
+            name_the_caller(&mut text, call.pid)?;
             let path = CStr::from_bytes_until_nul(&text).map_err(|_| Errno(libc::ENAMETOOLONG))?;
             let place = split(base.as_fd(), path)?;
-            if last == Last::Kept {
+            // A link in the process table is not a text: following it is opening what it stands for.
+            if last == Last::Kept || place.is_proc {
                 return Ok(place);
             }
             let mut target = [0u8; PATH_BYTES_MAX];
@@ -387,6 +409,92 @@ enum Done {
     Value(i64),
     /// The kernel already told it.
     Answered,
+    /// The kernel may go on.
+    Harmless,
+}
+
+/// The arguments of the calls that open by creating.
+struct Open {
+    dir: RawFd,
+    path: u64,
+    flags: i32,
+    mode: u32,
+}
+
+/// Hands an opened file to the caller of a call.
+struct Giver<'a> {
+    listener: BorrowedFd<'a>,
+    id: u64,
+    flags: i32,
+}
+
+impl Giver<'_> {
+    /// Opens what a handle stands for, and gives it.
+    fn give_existing(&self, place: &Place, there: &OwnedFd, pid: u32) -> Result<Done, Errno> {
+        let stat = stat_of(there.as_raw_fd(), c"")?;
+        let kind = stat.st_mode & libc::S_IFMT;
+        let flags = self.flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW) | libc::O_NOCTTY;
+        if kind == libc::S_IFLNK {
+            if !place.is_proc || self.flags & libc::O_NOFOLLOW != 0 {
+                return Err(Errno(libc::ELOOP));
+            }
+            let opened = open_from(place.directory.as_raw_fd(), place.name(), flags | libc::O_NONBLOCK, 0)?;
+            return self.give(&opened);
+        }
+        let mut line = Path::new();
+        let own = if kind == libc::S_IFCHR && stat.st_rdev == libc::makedev(5, 0) {
+            // `/dev/tty` is whoever's terminal opens it, so the caller's has to be named.
+            line.terminal(terminal_of(pid)?)
+        } else {
+            line.descriptor(None, there.as_raw_fd())
+        };
+        let waits = kind == libc::S_IFIFO && flags & libc::O_NONBLOCK == 0;
+        let opened =
+            if waits { Err(Errno(libc::EAGAIN)) } else { open_from(libc::AT_FDCWD, own, flags | libc::O_NONBLOCK, 0) };
+        match opened {
+            // A FIFO waits for its other end, and a lease for its owner; neither may hold up everyone else.
+            Err(Errno(libc::EAGAIN)) if flags & libc::O_NONBLOCK == 0 => self.give_later(own, flags),
+            Err(other) => Err(other),
+            Ok(opened) => self.give(&opened),
+        }
+    }
+
+    /// Waits for the file in a copy of this process.
+    fn give_later(&self, path: &CStr, flags: i32) -> Result<Done, Errno> {
+        // SAFETY: we have one thread, so the copy is whole; it answers this one call and exits.
+        match unsafe { libc::fork() } {
+            0 => {
+                let answer = open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| self.give(&opened));
+                if let Err(errno) = answer {
+                    respond(self.listener, self.id, Err(errno));
+                }
+                // SAFETY: ends the copy.
+                unsafe { libc::_exit(0) }
+            }
+            -1 => Err(Errno::last()),
+            _ => Ok(Done::Answered),
+        }
+    }
+
+    fn give(&self, opened: &OwnedFd) -> Result<Done, Errno> {
+        if self.flags & libc::O_NONBLOCK == 0 {
+            // SAFETY: plain numbers.
+            let now = check_int(unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_GETFL) })?;
+            // SAFETY: plain numbers.
+            check_int(unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_SETFL, now & !libc::O_NONBLOCK) })?;
+        }
+        still_waiting(self.listener, self.id)?;
+        let add = AddFd {
+            id: self.id,
+            flags: ADDFD_FLAG_SEND,
+            srcfd: opened.as_raw_fd() as u32,
+            newfd: 0,
+            newfd_flags: (self.flags & libc::O_CLOEXEC) as u32,
+        };
+        // SAFETY: the request reads one `AddFd`.
+        check_int(unsafe { libc::ioctl(self.listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
+        Ok(Done::Answered)
+    }
 }
 
 enum Make {
@@ -401,16 +509,16 @@ enum Last {
     Kept,
 }
 
-/// Directory, path, flags and mode of the calls that open by creating.
-fn open_arguments(call: &Notification) -> Option<(RawFd, u64, i32, u32)> {
-    let args = call.args;
+fn open_arguments(call: &Notification) -> Option<Open> {
+    let [a, b, c, d, ..] = call.args;
     match i64::from(call.nr) {
-        libc::SYS_openat => Some((args[0] as RawFd, args[1], args[2] as i32, args[3] as u32)),
+        libc::SYS_openat => Some(Open { dir: a as RawFd, path: b, flags: c as i32, mode: d as u32 }),
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_open => Some((libc::AT_FDCWD, args[0], args[1] as i32, args[2] as u32)),
+        libc::SYS_open => Some(Open { dir: libc::AT_FDCWD, path: a, flags: b as i32, mode: c as u32 }),
         #[cfg(target_arch = "x86_64")]
         libc::SYS_creat => {
-            Some((libc::AT_FDCWD, args[0], libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, args[1] as u32))
+            let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+            Some(Open { dir: libc::AT_FDCWD, path: a, flags, mode: b as u32 })
         }
         _ => None,
     }
@@ -442,15 +550,81 @@ fn split(base: BorrowedFd<'_>, path: &CStr) -> Result<Place, Errno> {
         parent[0] = b'.';
     }
     let parent = CStr::from_bytes_until_nul(&parent).map_err(|_| Errno(libc::ENAMETOOLONG))?;
-    refuse_own_links(parent)?;
-    Ok(Place { directory: open_directory(base.as_raw_fd(), parent)?, name, slash: end < bytes.len() })
+    let directory = open_directory(base.as_raw_fd(), parent)?;
+    let is_proc = is_proc(directory.as_fd())?;
+    Ok(Place { directory, name, slash: end < bytes.len(), is_proc })
 }
 
-/// `/proc/self` and `/proc/thread-self` would be ours instead of the caller's; creating below them is never needed.
-fn refuse_own_links(path: &CStr) -> Result<(), Errno> {
-    let bytes = path.to_bytes();
-    let own = [&b"/proc/self"[..], b"/proc/thread-self", b"/dev/fd"];
-    if own.iter().any(|prefix| bytes.starts_with(prefix)) { Err(Errno(libc::EACCES)) } else { Ok(()) }
+/// Whether a directory is part of the process table. Ours is refused, however it was spelt: the command must not read
+/// or change the shim through the shim.
+fn is_proc(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
+    // SAFETY: all-zero is a valid `statfs`.
+    let mut disk: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `disk` is valid for writing.
+    check_int(unsafe { libc::fstatfs(directory.as_raw_fd(), &raw mut disk) })?;
+    if disk.f_type as i64 != libc::PROC_SUPER_MAGIC as i64 {
+        return Ok(false);
+    }
+    let mut line = Path::new();
+    let own = line.descriptor(None, directory.as_raw_fd());
+    let mut text = [0u8; 64];
+    // SAFETY: the buffer is valid for its length.
+    let got = check(unsafe { libc::readlink(own.as_ptr(), text.as_mut_ptr().cast(), text.len()) } as i64)?;
+    let text = &text[..got as usize];
+    let ours = text == b"/proc/1" || text.starts_with(b"/proc/1/") || text.starts_with(b"/proc/self");
+    if ours { Err(Errno(libc::EACCES)) } else { Ok(true) }
+}
+
+/// `/proc/self`, `/proc/thread-self` and `/dev/fd` mean the caller, not us.
+fn name_the_caller(text: &mut [u8; PATH_BYTES_MAX], pid: u32) -> Result<(), Errno> {
+    const OWN: [(&[u8], bool); 3] = [(b"/proc/self", false), (b"/proc/thread-self", false), (b"/dev/fd", true)];
+    let length = text.iter().position(|byte| *byte == 0).ok_or(Errno(libc::ENAMETOOLONG))?;
+    for (prefix, with_fd) in OWN {
+        let rest = match text[..length].strip_prefix(prefix) {
+            Some(rest) if rest.is_empty() || rest[0] == b'/' => prefix.len(),
+            _ => continue,
+        };
+        let mut line = Path::new();
+        line.push(b"/proc/").number(pid);
+        if with_fd {
+            line.push(b"/fd");
+        }
+        let new = line.text().to_bytes();
+        if new.len() + length - rest >= PATH_BYTES_MAX {
+            return Err(Errno(libc::ENAMETOOLONG));
+        }
+        text.copy_within(rest..length, new.len());
+        text[..new.len()].copy_from_slice(new);
+        text[new.len() + length - rest] = 0;
+        return Ok(());
+    }
+    Ok(())
+}
+
+/// The number of the caller's terminal in the sandbox's own `/dev/pts`.
+fn terminal_of(pid: u32) -> Result<u32, Errno> {
+    const PTS_MAJOR: u64 = 136;
+    let mut line = Path::new();
+    let path = line.push(b"/proc/").number(pid).push(b"/stat").text();
+    let file = open_from(libc::AT_FDCWD, path, libc::O_RDONLY, 0)?;
+    let mut text = [0u8; 512];
+    // SAFETY: the buffer is valid for its length.
+    let got = check(unsafe { libc::read(file.as_raw_fd(), text.as_mut_ptr().cast(), text.len()) } as i64)?;
+    let text = &text[..got as usize];
+    // The name in parentheses may contain anything, also parentheses.
+    let after_name = text.iter().rposition(|byte| *byte == b')').ok_or(Errno(libc::EIO))? + 2;
+    // state, parent, group, session, terminal.
+    let field =
+        text.get(after_name..).and_then(|rest| rest.split(|byte| *byte == b' ').nth(4)).ok_or(Errno(libc::EIO))?;
+    let device = field.iter().filter(|byte| byte.is_ascii_digit()).fold(0u64, |n, b| n * 10 + u64::from(b - b'0'));
+    let (major, minor) = ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xfff00));
+    if major == PTS_MAJOR { Ok(minor as u32) } else { Err(Errno(libc::ENXIO)) }
+}
+
+/// Opens a name in a directory, closed on exec.
+fn open_from(dir: RawFd, name: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
+    // SAFETY: the name outlives the call.
+    check_fd(unsafe { libc::syscall(libc::SYS_openat, dir, name.as_ptr(), flags | libc::O_CLOEXEC, mode) })
 }
 
 fn open_directory(base: RawFd, path: &CStr) -> Result<OwnedFd, Errno> {
@@ -521,6 +695,17 @@ fn read_path(pid: u32, address: u64, buffer: &mut [u8; PATH_BYTES_MAX]) -> Resul
     Err(Errno(libc::ENAMETOOLONG))
 }
 
+/// Reads some of the caller's memory, all or nothing.
+fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> Result<(), Errno> {
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let remote =
+        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address as usize), iov_len: buffer.len() };
+    // SAFETY: the local part is valid for its length; the kernel checks the remote one.
+    let got =
+        check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)?;
+    if got as usize == buffer.len() { Ok(()) } else { Err(Errno(libc::EFAULT)) }
+}
+
 /// Whether the call still waits: its process may have died and its number may be another's by now.
 fn still_waiting(listener: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
     // SAFETY: the request reads one id.
@@ -532,6 +717,14 @@ fn respond(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
         Ok(val) => Response { id, val, error: 0, flags: 0 },
         Err(errno) => Response { id, val: 0, error: -errno.0, flags: 0 },
     };
+    // SAFETY: the request reads one response. It fails when the caller is gone, and then nobody waits.
+    unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SEND as _, &raw const response) };
+}
+
+/// Lets the kernel make the call.
+fn proceed(listener: BorrowedFd<'_>, id: u64) {
+    const FLAG_CONTINUE: u32 = 1;
+    let response = Response { id, val: 0, error: 0, flags: FLAG_CONTINUE };
     // SAFETY: the request reads one response. It fails when the caller is gone, and then nobody waits.
     unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SEND as _, &raw const response) };
 }
@@ -553,6 +746,10 @@ impl Path {
 
     fn status(&mut self, pid: u32) -> &CStr {
         self.push(b"/proc/").number(pid).push(b"/status").text()
+    }
+
+    fn terminal(&mut self, number: u32) -> &CStr {
+        self.push(b"/dev/pts/").number(number).text()
     }
 
     fn descriptor(&mut self, pid: Option<u32>, fd: RawFd) -> &CStr {

@@ -1,5 +1,6 @@
 //! The Linux half: namespaces, mounts, Landlock, seccomp, cgroups, terminals.
 
+pub mod aside;
 pub mod attempt;
 mod call;
 pub mod cgroup;
@@ -23,7 +24,7 @@ mod wire;
 
 pub use call::Errno;
 pub use recipe::{
-    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source, Swept,
-    Step, Terminal,
+    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source,
+    Step, Swept, Terminal,
 };
 pub use spawn::{Ended, Launched, Report, SpawnError, spawn};

@@ -60,6 +60,12 @@ pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
     open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
 }
 
+/// A directory below another one; no symbolic link is followed and `..` does not lead out.
+pub(crate) fn open_beneath(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    open_how(tree.as_raw_fd(), path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+}
+
 /// A detached copy of the mounts at a path, with flags set on all of them.
 pub(crate) fn restricted_tree_at(path: &CStr, set: u64) -> Result<OwnedFd, Errno> {
     let flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;

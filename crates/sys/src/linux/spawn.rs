@@ -322,6 +322,11 @@ impl Launched {
                 .map_err(|(call, errno)| SpawnError::Caller { what: format!("show `{shown}` inside"), call, errno })?;
             trees.push(tree);
         }
+        if let Identity::Range { uid, gid, .. } = recipe.identity {
+            for stream in &recipe.command.stdio {
+                give_pipe(stream.as_fd(), base + uid, base + gid);
+            }
+        }
         let numbers: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
         self.send_go(&numbers)
     }
@@ -372,6 +377,19 @@ impl Launched {
             } else if record.tag == Tag::Failed as u32 {
                 return Err(described(recipe, &record));
             }
+        }
+    }
+}
+
+/// Gives an anonymous pipe to the user inside, so that `/dev/stdout` can be opened by name there; others have no names.
+fn give_pipe(stream: BorrowedFd<'_>, uid: u32, gid: u32) {
+    const PIPEFS_MAGIC: i64 = 0x5049_5045;
+    // SAFETY: all-zero is a valid `statfs`, which the call fills; the descriptor is borrowed for the calls.
+    unsafe {
+        let mut disk: libc::statfs = std::mem::zeroed();
+        if libc::fstatfs(stream.as_raw_fd(), &raw mut disk) == 0 && disk.f_type as i64 == PIPEFS_MAGIC {
+            // A convenience: a pipe that stays another's can still be used through its descriptor.
+            libc::fchown(stream.as_raw_fd(), uid, gid);
         }
     }
 }

@@ -95,6 +95,8 @@ impl Drop for Signals {
 pub const END_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// The size of the terminal changed.
 pub const WINDOW_CHANGED: i32 = libc::SIGWINCH;
+/// What ends a program whose reader is gone.
+pub const BROKEN_PIPE: i32 = libc::SIGPIPE;
 /// An ordinary request to end.
 pub const TERMINATE: i32 = libc::SIGTERM;
 

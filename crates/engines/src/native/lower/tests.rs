@@ -124,7 +124,8 @@ fn text(lowered: &Lowered) -> String {
     for Reserved { directory, name } in reserved {
         lines.push(format!("reserved {} in {}", shown(name), directory.as_ref().map_or("*".to_owned(), shown)));
     }
-    lines.push(format!("swept {}", list(swept)));
+    let swept: Vec<_> = swept.iter().map(|swept| swept.path.clone()).collect();
+    lines.push(format!("swept {}", list(&swept)));
     lines.push(format!("candidates {}", list(candidates)));
     lines.push(format!("argv {}", list(argv)));
     lines.push(format!("env {}", list(env)));
