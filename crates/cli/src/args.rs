@@ -91,25 +91,25 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
     /// Memory of all processes together, such as 512M.
-    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) memory: Option<String>,
     /// CPU seconds per second, such as 1.5.
-    #[arg(long, value_name = "NUMBER", help_heading = "Limits")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) cpus: Option<String>,
     /// Processes and threads together.
-    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) pids: Option<String>,
     /// Bytes in the private file systems (/tmp, /dev/shm, home) together.
-    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) disk: Option<String>,
     /// Open files of one process.
-    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) files: Option<String>,
     /// Bytes on stdout and stderr together.
-    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) output: Option<String>,
     /// Time from start to end, such as 10m.
-    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) timeout: Option<String>,
     /// Refuse to start unless this guarantee is enforced in full.
     #[arg(long, value_name = "GUARANTEE", help_heading = "Guarantees")]

@@ -316,6 +316,8 @@ impl Masks<'_> {
             current.push(name);
             let Ok(here) = to_guest(&base, &guest, &current) else { return };
             match self.host.tree.entries.get(&current) {
+                // A bind of a parent of the workspace: the facts begin at the workspace, which is a directory.
+                _ if self.host.tree.root.starts_with(&current) => parents.push(here),
                 Some(Entry::Directory) if current != path => parents.push(here),
                 Some(Entry::Symlink(_)) if kind == MaskKind::Hide && current == path => {
                     // The link itself holds nothing; where it leads is another path with its own rules.
@@ -358,6 +360,8 @@ impl Masks<'_> {
                     self.pins.extend(parents);
                     return;
                 }
+                // Nothing can be behind a file, so there is nothing to hide.
+                Some(_) if kind == MaskKind::Hide => return,
                 // A file where a directory should be: the path cannot come into being without removing it.
                 Some(_) => {
                     self.view.masks.push(Mask { path: here, kind: MaskKind::Protect, origin: origin.clone() });

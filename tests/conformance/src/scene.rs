@@ -178,6 +178,16 @@ impl Scene {
         false
     }
 
+    /// Whether the engine says of a limit that it holds and that reaching it is not reported.
+    pub(crate) fn is_silent_about(&self, sandbox: &Sandbox, guarantee: Guarantee) -> bool {
+        match self.plan(sandbox, &["true"]).report() {
+            Report::Fits { fit, .. } => {
+                matches!(&fit.verdicts[&guarantee], Verdict::Enforced { by } if by.contains("not reported"))
+            }
+            Report::Refused(_) => false,
+        }
+    }
+
     /// The guarantees that the engine does not keep for the built-in policy.
     fn missing(&self) -> Vec<Guarantee> {
         let planned = self.plan(&self.sandbox(), &["true"]);

@@ -21,6 +21,11 @@ fn of_the_built_in_policy() {
         workspace   /home/u/repo at /workspace (read-write)
         private     /tmp, /dev/shm and home, 2G together
         reserved    `.git` in /workspace
+        reserved    `HEAD` in /workspace
+        reserved    `polder.yaml` in /workspace
+        reserved    `polder.toml` in /workspace
+        reserved    `.visor.yaml` in /workspace
+        reserved    `.visor.yml` in /workspace
         network     none
         env         HOME PATH USER
         changes     direct

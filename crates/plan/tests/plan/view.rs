@@ -36,6 +36,10 @@ fn what_is_missing_is_reserved_at_its_first_missing_part() {
             reserved    `b` in /workspace/a  # polder.yaml:1
             reserved    `x` in /workspace  # polder.yaml:2
             reserved    `new` in /workspace  # polder.yaml:3
+            reserved    `polder.yaml` in /workspace
+            reserved    `polder.toml` in /workspace
+            reserved    `.visor.yaml` in /workspace
+            reserved    `.visor.yml` in /workspace
         "#]],
     );
 }
@@ -48,6 +52,10 @@ fn a_name_is_reserved_once() {
         expect![[r#"
             reserved    `new` in /workspace  # polder.yaml:1
             reserved    `new` in /workspace  # polder.yaml:2
+            reserved    `polder.yaml` in /workspace
+            reserved    `polder.toml` in /workspace
+            reserved    `.visor.yaml` in /workspace
+            reserved    `.visor.yml` in /workspace
         "#]],
     );
 }
@@ -130,6 +138,10 @@ fn a_pattern_masks_what_it_matches_and_reserves_a_plain_name() {
             protected   /workspace/k.pem  # polder.yaml:2
             pinned      /workspace/a
             reserved    `.env` in any directory  # polder.yaml:1
+            reserved    `polder.yaml` in /workspace
+            reserved    `polder.toml` in /workspace
+            reserved    `.visor.yaml` in /workspace
+            reserved    `.visor.yml` in /workspace
             protected   *.pem (what exists at the start)  # polder.yaml:2
         "#]],
     );
@@ -144,6 +156,10 @@ fn a_grant_lifts_a_protection_and_those_below_it() {
         expect![[r#"
             protected   /workspace/b  # polder.yaml:2
             reserved    `.env` in any directory  # polder.yaml:3
+            reserved    `polder.yaml` in /workspace
+            reserved    `polder.toml` in /workspace
+            reserved    `.visor.yaml` in /workspace
+            reserved    `.visor.yml` in /workspace
         "#]],
     );
     let policy = lifting(lifting(protecting(&["a/held", "b", "**/.env"]), "fs.write=**/.env"), "fs.write=b");
@@ -207,8 +223,6 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /workspace/.git/config
             protected   /workspace/.git/hooks
             pinned      /workspace/.git
-            swept       /workspace/.git/commondir
-            swept       /workspace/.git/config.worktree
         "#]],
     );
     // A redirect that exists is held like the config.
@@ -220,7 +234,6 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /workspace/.git/config.worktree
             protected   /workspace/.git/hooks
             pinned      /workspace/.git
-            swept       /workspace/.git/commondir
         "#]],
     );
     check(&lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"), &repository(), expect![""]);
@@ -255,8 +268,6 @@ fn a_linked_worktree_shows_its_repository_and_holds_what_git_obeys() {
             protected   /workspace/.git
             pinned      /home/u/main/.git/worktrees
             pinned      /home/u/main/.git/worktrees/side
-            swept       /home/u/main/.git/commondir
-            swept       /home/u/main/.git/config.worktree
         "#]],
     );
     let plan = crate::sample::planned(&built_in(), &host).expect("a plan").to_string();

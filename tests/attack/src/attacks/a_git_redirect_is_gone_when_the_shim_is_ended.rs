@@ -29,7 +29,12 @@ pub(crate) const ATTACK: Attack = Attack {
 
 fn attempt(field: &Field) -> Answer {
     let write = |name: &str| std::fs::write(field.workspace(name), "/workspace/evil");
-    if let Err(error) = write(".git/commondir").and_then(|()| write("witness")) {
+    // Where names are guarded, the redirect cannot even be written; the witness shows that the attempt was made.
+    let redirect = match write(".git/commondir") {
+        Err(error) if error.raw_os_error() != Some(libc::EPERM) => Err(error),
+        _ => Ok(()),
+    };
+    if let Err(error) = redirect.and_then(|()| write("witness")) {
         return Answer::Broken(error.to_string());
     }
     if !field.is_control() && polder_sys::attempt::limit_other(1, RLIMIT_CPU, 1).is_ok() {

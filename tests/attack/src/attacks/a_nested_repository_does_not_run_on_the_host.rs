@@ -1,5 +1,6 @@
 //! `git status` looks into submodules and obeys their config. A submodule is an index entry and a directory with a
-//! `.git` in it: both can be made in a workspace that is writable.
+//! `.git` in it: both can be made in a workspace that is writable. The built-in policy says so (SECURITY.md, "nested
+//! repositories"); a policy that protects `**/.git` forbids it.
 
 use crate::answer::Answer;
 use crate::attack::{Attack, Decides};
@@ -9,8 +10,13 @@ use crate::field::Field;
 pub(crate) const ATTACK: Attack = Attack {
     id: "T019e",
     name: "a_nested_repository_does_not_run_on_the_host",
-    holds: "`git status` on the host runs nothing that the command put into a nested repository",
-    bait: host_git::bait,
+    holds: "where `**/.git` is protected, `git status` on the host runs nothing that the command put into a nested one",
+    bait: |stage| {
+        let policy = "sandboxes: {strict: {protect: [\"**/.git\"]}}\nsandbox: strict\n";
+        std::fs::write(stage.root.join("strict.yaml"), policy)?;
+        host_git::bait(stage)
+    },
+    sandbox: |stage, sandbox| sandbox.with_configuration_file(stage.root.join("strict.yaml")),
     attempt,
     decides: Decides::JudgeAlone,
     judge: host_git::judge,

@@ -29,14 +29,20 @@ pub(crate) const ATTACK: Attack = Attack {
         for name in ["polder.yaml", ".visor.yaml"] {
             let other = if name == "polder.yaml" { ".visor.yaml" } else { "polder.yaml" };
             let aside = stage.root.join("aside");
-            std::fs::rename(stage.workspace.join(other), &aside).map_err(|error| error.to_string())?;
+            // What the engine did not let the command write is not there to be moved away.
+            let there = stage.workspace.join(other).exists();
+            if there {
+                std::fs::rename(stage.workspace.join(other), &aside).map_err(|error| error.to_string())?;
+            }
             let next = Sandbox::in_directory(&stage.workspace)
                 .environment(stage.environment.clone())
                 .with_configuration()
                 .timeout("5s")
                 .plan(["bash", "-c", &script])
                 .and_then(polder::Planned::run);
-            std::fs::rename(&aside, stage.workspace.join(other)).map_err(|error| error.to_string())?;
+            if there {
+                std::fs::rename(&aside, stage.workspace.join(other)).map_err(|error| error.to_string())?;
+            }
             if next.is_ok_and(|next| next.stdout == b"reached\n") {
                 return Err(format!("the next run had the host's network by a `{name}` that the command wrote"));
             }

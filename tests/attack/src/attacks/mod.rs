@@ -110,7 +110,6 @@ mod shared_memory_of_the_host_is_not_there;
 mod shared_scratch_directories_are_private;
 mod sockets;
 mod sockets_are_closed_with_the_hosts_network;
-mod sockets_in_the_workspace_are_out_of_reach;
 mod sockets_of_the_host_are_not_there;
 mod stdin_cannot_be_reopened_for_writing;
 mod system_directories_cannot_be_written;
@@ -255,7 +254,6 @@ pub(crate) const ALL: &[Attack] = &[
     abstract_sockets_are_closed_with_the_hosts_network::ATTACK,
     sockets_of_the_host_are_not_there::ATTACK,
     sockets_are_closed_with_the_hosts_network::ATTACK,
-    sockets_in_the_workspace_are_out_of_reach::ATTACK,
     the_hosts_loopback_is_not_there::ATTACK,
     no_interface_leads_out::ATTACK,
     variables_of_the_caller_do_not_enter::ATTACK,
