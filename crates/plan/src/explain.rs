@@ -95,7 +95,7 @@ impl fmt::Display for Plan {
             out.row("reserved", &format!("`{name}` in {place}"), origin)?;
         }
         for swept in &files.swept {
-            out.row("set aside", &swept.path.to_string(), &swept.origin)?;
+            out.row("set-aside", &swept.path.to_string(), &swept.origin)?;
         }
         for pattern in &files.partial_patterns {
             out.row("protected", &format!("{} (what exists at the start)", pattern.value), &pattern.origin)?;

@@ -106,7 +106,7 @@ pub(crate) fn view(policy: &Policy, host: &HostFacts) -> String {
         Ok(plan) => plan,
         Err(faults) => return format!("{faults}\n"),
     };
-    let words = ["protected", "hidden", "pinned", "reserved", "set aside"];
+    let words = ["protected", "hidden", "pinned", "reserved", "set-aside"];
     let ours = |line: &&str| words.contains(&line.split_whitespace().next().unwrap_or_default());
     plan.to_string().lines().filter(ours).map(|line| format!("{line}\n")).collect()
 }

@@ -21,6 +21,10 @@ fn what_exists_is_masked_and_its_parents_are_pinned() {
             protected   /workspace/top  # polder.yaml:2
             pinned      /workspace/a
             pinned      /workspace/a/b
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
 }
@@ -96,6 +100,10 @@ fn a_file_where_a_directory_should_be_is_masked_itself() {
         &host,
         expect![[r#"
             protected   /workspace/a  # polder.yaml:1
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
 }
@@ -112,6 +120,10 @@ fn what_is_hidden_beats_what_is_protected_and_all_below_it() {
         expect![[r#"
             hidden      /workspace/d  # polder.yaml:1
             hidden      /workspace/f  # polder.yaml:2
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
 }
@@ -120,7 +132,12 @@ fn what_is_hidden_beats_what_is_protected_and_all_below_it() {
 fn what_is_missing_needs_no_hiding() {
     let mut policy = protecting(&[]);
     policy.deny_read = patterns(&["nowhere", "a/b"]);
-    check(&policy, &host(), expect![""]);
+    check(&policy, &host(), expect![[r#"
+        set-aside   /workspace/polder.yaml
+        set-aside   /workspace/polder.toml
+        set-aside   /workspace/.visor.yaml
+        set-aside   /workspace/.visor.yml
+    "#]]);
 }
 
 #[test]
@@ -169,6 +186,10 @@ fn a_grant_lifts_a_protection_and_those_below_it() {
         expect![[r#"
             protected   /workspace/a/held  # polder.yaml:1
             pinned      /workspace/a
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
     // A name that only begins the same is another name.
@@ -198,6 +219,10 @@ fn a_mask_of_a_bind_appears_where_the_bind_does() {
         &host,
         expect![[r#"
             hidden      /cfg/gh  # polder.yaml:1
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
     policy.deny_read = patterns(&["/home/u/.config"]);
@@ -223,6 +248,13 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /workspace/.git/config
             protected   /workspace/.git/hooks
             pinned      /workspace/.git
+            set-aside   /workspace/.git/commondir
+            set-aside   /workspace/.git/config.worktree
+            set-aside   /workspace/HEAD
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
     // A redirect that exists is held like the config.
@@ -234,9 +266,20 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /workspace/.git/config.worktree
             protected   /workspace/.git/hooks
             pinned      /workspace/.git
+            set-aside   /workspace/.git/commondir
+            set-aside   /workspace/HEAD
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
-    check(&lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"), &repository(), expect![""]);
+    check(&lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"), &repository(), expect![[r#"
+        set-aside   /workspace/polder.yaml
+        set-aside   /workspace/polder.toml
+        set-aside   /workspace/.visor.yaml
+        set-aside   /workspace/.visor.yml
+    "#]]);
 }
 
 #[test]
@@ -268,6 +311,13 @@ fn a_linked_worktree_shows_its_repository_and_holds_what_git_obeys() {
             protected   /workspace/.git
             pinned      /home/u/main/.git/worktrees
             pinned      /home/u/main/.git/worktrees/side
+            set-aside   /home/u/main/.git/commondir
+            set-aside   /home/u/main/.git/config.worktree
+            set-aside   /workspace/HEAD
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
         "#]],
     );
     let plan = crate::sample::planned(&built_in(), &host).expect("a plan").to_string();
