@@ -175,7 +175,7 @@ pub(crate) enum ConfigVerb {
     /// Report everything that is wrong with the configuration.
     Check(ConfigCheckArgs),
     /// Show the policy that a run would have, and where each value comes from.
-    Show(ConfigShowArgs),
+    Show(Box<ConfigShowArgs>),
     /// Print the JSON schema of the configuration.
     Schema(ConfigSchemaArgs),
 }

@@ -118,7 +118,7 @@ mod tests {
         unsafe {
             let a = Arena.alloc(layout);
             let b = Arena.alloc(layout);
-            assert!(b.addr() >= a.addr() + 100 && a.addr() % 16 == 0 && b.addr() % 16 == 0);
+            assert!(b.addr() >= a.addr() + 100 && a.addr().is_multiple_of(16) && b.addr().is_multiple_of(16));
             a.write_bytes(1, 100);
             let grown = Arena.realloc(a, layout, 5000);
             assert_eq!((grown.read(), grown.add(99).read()), (1, 1), "the content moves along");

@@ -132,12 +132,16 @@ fn what_is_hidden_beats_what_is_protected_and_all_below_it() {
 fn what_is_missing_needs_no_hiding() {
     let mut policy = protecting(&[]);
     policy.deny_read = patterns(&["nowhere", "a/b"]);
-    check(&policy, &host(), expect![[r#"
+    check(
+        &policy,
+        &host(),
+        expect![[r#"
         set-aside   /workspace/polder.yaml
         set-aside   /workspace/polder.toml
         set-aside   /workspace/.visor.yaml
         set-aside   /workspace/.visor.yml
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -274,12 +278,16 @@ fn a_repository_is_held_where_git_would_execute() {
             set-aside   /workspace/.visor.yml
         "#]],
     );
-    check(&lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"), &repository(), expect![[r#"
+    check(
+        &lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"),
+        &repository(),
+        expect![[r#"
         set-aside   /workspace/polder.yaml
         set-aside   /workspace/polder.toml
         set-aside   /workspace/.visor.yaml
         set-aside   /workspace/.visor.yml
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 const PATH_BYTES_MAX: usize = 4096;
+const PROC_SUPER_MAGIC: u64 = 0x9fa0;
 /// The kernel's own limit on symbolic links in one lookup.
 const LINKS_MAX: usize = 40;
 /// Directories of reserved names; the engine refuses more.
@@ -562,7 +563,8 @@ fn is_proc(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
     let mut disk: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `disk` is valid for writing.
     check_int(unsafe { libc::fstatfs(directory.as_raw_fd(), &raw mut disk) })?;
-    if disk.f_type as i64 != libc::PROC_SUPER_MAGIC as i64 {
+    // The C libraries disagree on the type of the number.
+    if u64::try_from(disk.f_type) != Ok(PROC_SUPER_MAGIC) {
         return Ok(false);
     }
     let mut line = Path::new();

@@ -383,11 +383,11 @@ impl Launched {
 
 /// Gives an anonymous pipe to the user inside, so that `/dev/stdout` can be opened by name there; others have no names.
 fn give_pipe(stream: BorrowedFd<'_>, uid: u32, gid: u32) {
-    const PIPEFS_MAGIC: i64 = 0x5049_5045;
+    const PIPEFS_MAGIC: u64 = 0x5049_5045;
     // SAFETY: all-zero is a valid `statfs`, which the call fills; the descriptor is borrowed for the calls.
     unsafe {
         let mut disk: libc::statfs = std::mem::zeroed();
-        if libc::fstatfs(stream.as_raw_fd(), &raw mut disk) == 0 && disk.f_type as i64 == PIPEFS_MAGIC {
+        if libc::fstatfs(stream.as_raw_fd(), &raw mut disk) == 0 && u64::try_from(disk.f_type) == Ok(PIPEFS_MAGIC) {
             // A convenience: a pipe that stays another's can still be used through its descriptor.
             libc::fchown(stream.as_raw_fd(), uid, gid);
         }

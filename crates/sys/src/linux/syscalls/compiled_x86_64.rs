@@ -2,7 +2,11 @@
 
 use crate::linux::filter::{Instruction, op};
 
-pub(super) const PLAIN: &[Instruction] = &[
+pub(super) const fn plain() -> &'static [Instruction] {
+    PLAIN
+}
+
+const PLAIN: &[Instruction] = &[
     op(0x20, 0, 0, 0x4),
     op(0x15, 1, 0, 0xc000003e),
     op(0x06, 0, 0, 0x80000000),
@@ -326,7 +330,11 @@ pub(super) const PLAIN: &[Instruction] = &[
     op(0x06, 0, 0, 0x50026),
 ];
 
-pub(super) const GUARDED: &[Instruction] = &[
+pub(super) const fn guarded() -> &'static [Instruction] {
+    GUARDED
+}
+
+const GUARDED: &[Instruction] = &[
     op(0x20, 0, 0, 0x4),
     op(0x15, 1, 0, 0xc000003e),
     op(0x06, 0, 0, 0x80000000),

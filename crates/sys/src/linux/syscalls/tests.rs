@@ -20,8 +20,9 @@ fn source() -> String {
     let mut text = "//! Generated from the rules in `syscalls.rs`; a test says when it is stale.\n\n\
                     use crate::linux::filter::{Instruction, op};\n"
         .to_owned();
-    for (name, guarded) in [("PLAIN", Guarded::No), ("GUARDED", Guarded::Yes)] {
-        let _ = write!(text, "\npub(super) const {name}: &[Instruction] = &[\n");
+    for (name, constant, guarded) in [("plain", "PLAIN", Guarded::No), ("guarded", "GUARDED", Guarded::Yes)] {
+        let _ = write!(text, "\npub(super) const fn {name}() -> &'static [Instruction] {{\n    {constant}\n}}\n");
+        let _ = write!(text, "\nconst {constant}: &[Instruction] = &[\n");
         for instruction in compile_rules(guarded) {
             let (code, jt, jf, k) = instruction.parts();
             let _ = writeln!(text, "    op({code:#04x}, {jt}, {jf}, {k:#x}),");
