@@ -29,15 +29,16 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     if !terminal::is_terminal(input.as_fd()) || !terminal::is_terminal(output.as_fd()) {
         return Err(Failure::new("standard input and output must be a terminal; use `polder run` without --tty"));
     }
+    // Before the size is read: a change that comes in between must not be lost.
+    let mut signals = wait::END_SIGNALS.to_vec();
+    signals.push(wait::WINDOW_CHANGED);
+    let signals = Signals::watch(&signals)?;
     let size = terminal::size(output.as_fd())?;
     let mut policy = policy.clone();
     // Programs on a terminal need to know which kind it is.
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
     let chosen = planned.into_chosen()?;
-    let mut signals = wait::END_SIGNALS.to_vec();
-    signals.push(wait::WINDOW_CHANGED);
-    let signals = Signals::watch(&signals)?;
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
     let mut violations = Vec::new();
