@@ -103,5 +103,5 @@ fn check_dependencies() -> Result<(), String> {
         println!("skipped: cargo-deny is not installed (cargo install --locked cargo-deny)");
         return Ok(());
     }
-    call(cargo().args(["deny", "--offline", "check", "bans", "licenses", "sources"]))
+    call(cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }
