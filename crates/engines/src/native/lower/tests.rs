@@ -139,20 +139,12 @@ fn check(policy: &Policy, host: HostFacts, golden: ExpectFile) {
 
 #[test]
 fn of_an_ordinary_user() {
-    check(
-        &built_in(),
-        host(1000),
-        expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/src/native/lower/goldens/user.txt")],
-    );
+    check(&built_in(), host(1000), expect_file!["goldens/user.txt"]);
 }
 
 #[test]
 fn of_root() {
-    check(
-        &built_in(),
-        host(0),
-        expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/src/native/lower/goldens/root.txt")],
-    );
+    check(&built_in(), host(0), expect_file!["goldens/root.txt"]);
 }
 
 /// A policy that says much.
@@ -178,7 +170,7 @@ fn much() -> Policy {
 
 #[test]
 fn of_a_policy_that_says_much() {
-    check(&much(), host(1000), expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/src/native/lower/goldens/much.txt")]);
+    check(&much(), host(1000), expect_file!["goldens/much.txt"]);
 }
 
 #[test]
