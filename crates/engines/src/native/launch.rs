@@ -211,12 +211,17 @@ struct Sweeper {
 impl Sweeper {
     fn sweep(&mut self) -> Vec<Violation> {
         self.done = true;
-        let swept = self.plan.files.swept.iter().filter(|swept| {
+        let found = self.plan.files.swept.iter().filter_map(|swept| {
             let Swept { tree, relative, only_with, .. } = swept;
-            // A tree that is gone or cannot be written holds nothing that anybody would obey.
-            set_aside(tree.as_path(), relative, only_with, Swept::SUFFIX).unwrap_or(false)
+            match set_aside(tree.as_path(), relative, only_with, Swept::SUFFIX) {
+                Ok(false) => None,
+                Ok(true) => Some(violation(swept, format!("set aside as `{}{}`", swept.path, Swept::SUFFIX))),
+                // A tree that is gone holds nothing that anybody would obey.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(error) => Some(violation(swept, format!("may be there and could not be set aside: {error}"))),
+            }
         });
-        swept.map(violation).collect()
+        found.collect()
     }
 }
 
@@ -228,11 +233,11 @@ impl Drop for Sweeper {
     }
 }
 
-fn violation(swept: &Swept) -> Violation {
+fn violation(swept: &Swept, what: String) -> Violation {
     Violation {
         action: Action::FileWrite,
         target: swept.path.to_string(),
-        rule: format!("protect ({}): set aside as `{}{}`", swept.origin, swept.path, Swept::SUFFIX),
+        rule: format!("protect ({}): {what}", swept.origin),
         layer: "sweep".to_owned(),
         pid: None,
         exe: None,
