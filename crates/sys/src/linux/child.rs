@@ -32,13 +32,14 @@ pub(crate) enum Stage {
     Privileges,
     Landlock,
     Terminal,
+    Descriptors,
     Seccomp,
     Workdir,
     Start,
 }
 
 impl Stage {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Lifeline,
         Self::Cgroup,
         Self::Maps,
@@ -55,6 +56,7 @@ impl Stage {
         Self::Privileges,
         Self::Landlock,
         Self::Terminal,
+        Self::Descriptors,
         Self::Seccomp,
         Self::Workdir,
         Self::Start,
@@ -83,6 +85,7 @@ impl Stage {
             Self::Privileges => ("give up all privileges", "capset"),
             Self::Landlock => ("restrict by Landlock", "landlock_restrict_self"),
             Self::Terminal => ("make the terminal", "open /dev/ptmx"),
+            Self::Descriptors => ("close what the command must not have", "close_range"),
             Self::Seccomp => ("install the system call filter", "seccomp"),
             Self::Workdir => ("enter the working directory", "chdir"),
             Self::Start => ("start the command", "clone"),

@@ -92,7 +92,7 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
             }
         }
     }
-    let submodules = submodules(&root);
+    let submodules = submodules(&root)?;
     for path in &submodules {
         look(&root, path, &mut entries);
     }
@@ -108,12 +108,16 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
 }
 
 /// The parts of submodules that git on the host obeys: their hooks and config, and the files that point to them.
-fn submodules(root: &Path) -> Vec<PathBuf> {
+///
+/// More than can be held is an error: a part that is left out would be a part that is not protected.
+fn submodules(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut open = vec![root.join(".git/modules")];
+    let (mut open, mut looked_at) = (vec![root.join(".git/modules")], 0usize);
     while let Some(dir) = open.pop() {
-        if found.len() >= 3 * SUBMODULES_MAX {
-            break;
+        looked_at += 1;
+        if found.len() >= 3 * SUBMODULES_MAX || looked_at > 16 * SUBMODULES_MAX {
+            let text = format!("more than {SUBMODULES_MAX} submodules, or too many directories, below `.git/modules`");
+            return Err(io::Error::other(text));
         }
         let config = dir.join("config");
         if entry(&config) != Entry::Missing && entry(&dir.join("HEAD")) != Entry::Missing {
@@ -131,7 +135,7 @@ fn submodules(root: &Path) -> Vec<PathBuf> {
     }
     found.retain(|path| entry(path) != Entry::Missing);
     found.sort();
-    found
+    Ok(found)
 }
 
 /// The `.git` file of a submodule's tree, as its config names it.
@@ -206,15 +210,23 @@ pub enum WalkError {
     /// Too many matches.
     #[error("a pattern matches more than {MATCHES_MAX} paths below `{0}`")]
     TooMany(PathBuf),
+    /// A directory could not be listed to its end.
+    #[error("cannot list `{0}`")]
+    Unlisted(PathBuf, #[source] io::Error),
 }
 
 /// Every path below a root that matches, in a fixed order; symbolic links are not followed, matches are not entered.
 pub fn matching(root: &Path, matches: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WalkError> {
     let (mut found, mut seen, mut open) = (Vec::new(), 0usize, vec![root.to_owned()]);
     while let Some(dir) = open.pop() {
-        // What cannot be listed by the caller cannot be read by the command either.
-        let Ok(entries) = fs::read_dir(&dir) else { continue };
-        for entry in entries.flatten() {
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            // What the caller may not list, the command may not either; what is gone holds nothing.
+            Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound) => continue,
+            Err(error) => return Err(WalkError::Unlisted(dir, error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|error| WalkError::Unlisted(dir.clone(), error))?;
             seen += 1;
             if seen > WALK_MAX {
                 return Err(WalkError::TooLarge(root.to_owned()));

@@ -95,7 +95,7 @@ fn begin<'a>(prepared: &mut Prepared<'a>, control: BorrowedFd<'_>) -> Result<(i3
     }
     .map_err(stage(Stage::Terminal))?;
     // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
-    close_all_but(control.as_raw_fd());
+    close_all_but(control.as_raw_fd()).map_err(stage(Stage::Descriptors))?;
 
     let guard = Guard::new(&prepared.recipe.reserved).map_err(stage(Stage::Seccomp))?;
     let start = Start {
@@ -164,15 +164,16 @@ fn open_terminal(size: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
     wire::send(control, &Record::new(Tag::Master), &[master.as_raw_fd()])
 }
 
-fn close_all_but(kept: RawFd) {
-    // SAFETY: plain numbers; an empty range is an error that means nothing was to be closed.
-    unsafe {
-        if kept > 3 {
-            libc::syscall(libc::SYS_close_range, 3, kept - 1, 0);
-        }
-        libc::syscall(libc::SYS_close_range, kept.max(2) + 1, libc::c_uint::MAX, 0);
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+fn close_all_but(kept: RawFd) -> Result<(), Errno> {
+    let close = |first: RawFd, last: libc::c_uint, flags: libc::c_uint| {
+        // SAFETY: plain numbers.
+        check(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
+    };
+    if kept > 3 {
+        close(3, (kept - 1) as libc::c_uint, 0)?;
     }
+    close(kept.max(2) + 1, libc::c_uint::MAX, 0)?;
+    close(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
 }
 
 /// What the process between clone and exec reads, and where it leaves its answer.
