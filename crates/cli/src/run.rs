@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
 use polder::{Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
+use polder_run::Parting;
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,6 +20,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     if tty {
         return crate::shell::interactive(&policy, command);
     }
+    let ahead = if dry_run { None } else { polder_run::begin(policy.engine.as_deref()) };
     let planned = policy.sandbox().plan(command.clone())?;
     if dry_run {
         return print_plan(&planned, json);
@@ -29,7 +31,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let chosen = planned.into_chosen()?;
-    let supervision = Supervision { signals: Some(&signals), sink: &mut |event| teller.tell(event) };
+    let sink = &mut |event| teller.tell(event);
+    let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
     let outcome = polder_run::run(chosen, streams, supervision)?;
     if !json {
         explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));

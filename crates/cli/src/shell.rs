@@ -48,6 +48,8 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
         streams,
         Supervision {
             signals: Some(&signals),
+            ahead: None,
+            parting: polder_run::Parting::Leave,
             sink: &mut |event| {
                 if let EventKind::Violation(violation) = event.kind {
                     violations.push(violation);

@@ -2,17 +2,42 @@
 
 use polder_facts::{LimitKind, Violation};
 use polder_sys::Terminal;
+use std::any::Any;
 use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// What surrounds a run: its streams.
+/// What surrounds a run.
 #[derive(Debug)]
 pub struct Services {
     /// Standard input, output and error of the command; not used with a terminal.
     pub stdio: [OwnedFd; 3],
     /// A terminal of the sandbox's own, of this size.
     pub terminal: Option<Terminal>,
+    /// What an engine began before the plan was known, perhaps another engine.
+    pub ahead: Option<HeadStart>,
+}
+
+/// Something that an engine began before the plan was known. It permits nothing and binds nobody: an engine that does
+/// not find its own work in it, or cannot use it for this plan, drops it, and dropping ends it.
+pub struct HeadStart(Box<dyn Any + Send>);
+
+impl HeadStart {
+    /// Wraps what was begun.
+    pub fn new(begun: impl Any + Send) -> Self {
+        Self(Box::new(begun))
+    }
+
+    /// The work, if it is of this kind.
+    pub fn claim<T: Any>(self) -> Option<T> {
+        self.0.downcast().ok().map(|begun| *begun)
+    }
+}
+
+impl fmt::Debug for HeadStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HeadStart")
+    }
 }
 
 /// A command that runs in a sandbox. Dropping it ends everything inside.
@@ -33,7 +58,17 @@ pub trait Running: Send {
     fn kill(&self);
 
     /// Waits until nothing of the sandbox is left, and says which limits were reached.
-    fn finish(self: Box<Self>) -> Finished;
+    fn finish(self: Box<Self>, parting: Parting) -> Finished;
+}
+
+/// How far the caller waits when a command has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// Until the kernel has taken the sandbox apart.
+    Wait,
+    /// Until every process of the command is gone. For a caller that ends right away: the rest is the kernel's own work,
+    /// and nobody has to watch it. An engine that has something to remove waits all the same.
+    Leave,
 }
 
 /// What a sandbox reports while it runs.

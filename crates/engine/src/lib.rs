@@ -9,7 +9,7 @@ mod fit;
 mod launch;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
-pub use launch::{Ended, Finished, LaunchError, LaunchFailure, Report, Running, Services};
+pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 
 use polder_facts::HostFacts;
 use polder_plan::Plan;
@@ -37,6 +37,12 @@ pub trait Engine: Send + Sync {
 
     /// Judges a plan. Pure: touches nothing, starts nothing.
     fn fit(&self, plan: &Plan, host: &HostFacts) -> Fit;
+
+    /// Begins what every plan needs and none changes, so that it is ready when the plan is. `None` where there is no
+    /// such thing, or where it does not work; the launch then says why.
+    fn begin(&self) -> Option<HeadStart> {
+        None
+    }
 
     /// Starts the command of a plan that was judged.
     fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError>;

@@ -5,7 +5,7 @@ use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
 use polder_plan::Plan;
 use polder_policy::Policy;
-use polder_run::{Chosen, Prepared, Streams, Supervision, Unfit};
+use polder_run::{Chosen, Parting, Prepared, Streams, Supervision, Unfit};
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
@@ -91,7 +91,8 @@ impl Planned {
             sink(event);
             ControlFlow::Continue(())
         };
-        Ok(polder_run::run(chosen, streams, Supervision { signals: None, sink })?)
+        let supervision = Supervision { signals: None, ahead: None, parting: Parting::Wait, sink };
+        Ok(polder_run::run(chosen, streams, supervision)?)
     }
 
     /// Runs the command on a thread of its own; the future is ready when nothing of the sandbox is left. Works on every

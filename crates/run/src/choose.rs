@@ -1,6 +1,6 @@
 //! Choosing an engine, before anything starts. An engine asked for by name is never replaced.
 
-use polder_engine::{Availability, Engine, Fitted, Refused};
+use polder_engine::{Availability, Engine, Fitted, HeadStart, Refused};
 use polder_facts::HostFacts;
 use polder_plan::Plan;
 use polder_policy::EngineChoice;
@@ -57,6 +57,16 @@ impl fmt::Display for Unfit {
 }
 
 impl std::error::Error for Unfit {}
+
+/// What can be done for a run of which nothing is known but, perhaps, the engine that the caller asks for. Only saves
+/// time: a run that turns out to go elsewhere drops it.
+pub fn begin(engine: Option<&str>) -> Option<HeadStart> {
+    let engine = match engine.filter(|name| *name != "auto") {
+        Some(name) => polder_engines::by_name(name),
+        None => polder_engines::auto().into_iter().next(),
+    };
+    engine?.begin()
+}
 
 /// The engine that the plan names, or the first of `auto` that can keep every rule.
 pub fn choose(plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Chosen, Unfit> {

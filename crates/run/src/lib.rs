@@ -10,7 +10,8 @@ mod prepare;
 mod pump;
 mod watch;
 
-pub use choose::{Chosen, Unfit, choose};
+pub use choose::{Chosen, Unfit, begin, choose};
 pub use facts::{FactsError, gather, machine};
+pub use polder_engine::{HeadStart, Parting};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};

@@ -6,7 +6,7 @@
 
 use crate::choose::Chosen;
 use crate::pump::{self, Source};
-use polder_engine::{Ended, LaunchError, LaunchFailure, Report, Running, Services};
+use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
 use polder_sys::{Terminal, terminal};
@@ -53,6 +53,10 @@ pub enum Streams {
 pub struct Supervision<'a> {
     /// Signals that end the run or tell of a new terminal size.
     pub signals: Option<&'a Signals>,
+    /// What was begun before the plan was known.
+    pub ahead: Option<HeadStart>,
+    /// How far to wait at the end.
+    pub parting: Parting,
     /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
     pub sink: &'a mut dyn FnMut(Event) -> ControlFlow<()>,
 }
@@ -70,7 +74,7 @@ pub enum RunError {
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
-    let Supervision { signals, sink } = supervision;
+    let Supervision { signals, ahead, parting, sink } = supervision;
     let Chosen { engine, fitted, reason } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
@@ -81,7 +85,8 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let limits = &fitted.plan().limits;
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
-    let (services, mut ends) = connect(streams, output_max.is_some())?;
+    let (mut services, mut ends) = connect(streams, output_max.is_some())?;
+    services.ahead = ahead;
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
@@ -103,7 +108,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         violations: 0,
     };
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
-    let finished = running.finish();
+    let finished = running.finish(parting);
     for violation in finished.violations {
         watch.note(violation, &mut teller);
     }
@@ -174,7 +179,7 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
     let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
         let (out_read, out_write) = wait::pipe()?;
         let (err_read, err_write) = wait::pipe()?;
-        let services = Services { stdio: placed([stdin, out_write, err_write])?, terminal: None };
+        let services = Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None };
         let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
         Ok((services, ends))
     };
@@ -182,21 +187,15 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
         Streams::Events { stdin } => pipes(stdin),
         Streams::Direct { stdin, .. } if counted => pipes(stdin),
         Streams::Direct { stdin, stdout, stderr } => {
-            let services = Services { stdio: placed([stdin, stdout, stderr])?, terminal: None };
+            let services = Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: None }))
         }
         Streams::Terminal { input, output, size } => {
-            let services = Services { stdio: placed([null()?, null()?, null()?])?, terminal: Some(size) };
+            let services = Services { stdio: [null()?, null()?, null()?], terminal: Some(size), ahead: None };
             let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))
         }
     }
-}
-
-/// Above the standard numbers, so that placing one does not overwrite another.
-fn placed(streams: [OwnedFd; 3]) -> io::Result<[OwnedFd; 3]> {
-    let [stdin, stdout, stderr] = streams;
-    Ok([wait::duplicate(stdin.as_fd())?, wait::duplicate(stdout.as_fd())?, wait::duplicate(stderr.as_fd())?])
 }
 
 /// Why polder ended the run.

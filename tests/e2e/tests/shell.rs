@@ -33,7 +33,7 @@ t.send("stty size\n")
 t.see("24 80")
 t.send("""python3 -c "
 import os, signal
-signal.signal(signal.SIGWINCH, lambda *_: print('resized', *os.get_terminal_size(0)))
+signal.signal(signal.SIGWINCH, lambda *_: os.write(1, ('resized %d %d\\n' % os.get_terminal_size(0)).encode()))
 print('wait' + 'ing', flush=True)
 signal.pause()"
 """)

@@ -1,58 +1,28 @@
 //! Carrying a recipe out, and what runs afterwards. Thin: everything was decided before.
 
 use super::lower::{Lowered, lower};
-use polder_engine::{Ended, Finished, Fitted, LaunchError, LaunchFailure, Report, Running, Services};
+use polder_engine::{
+    Ended, Finished, Fitted, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services,
+};
 use polder_facts::{Action, Grant, LimitKind, Mechanism, Origin, Probe, Violation};
 use polder_plan::{Plan, Swept};
 use polder_sys::aside::set_aside;
-use polder_sys::cgroup::{Bounds, Cgroup, Entrance};
-use polder_sys::{Command, Errno, Launched, Recipe, SpawnError, syscalls};
+use polder_sys::cgroup::{Bounds, Cgroup};
+use polder_sys::{Errno, Launched, Recipe, SpawnError};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let lowered = lower(&fitted);
+    let Services { stdio, terminal, ahead } = services;
+    let Lowered { ground, inside } = lower(&fitted, terminal);
     let cgroup = make_cgroup(&fitted)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
-    let recipe = recipe(lowered, services, entrance);
+    let recipe = Recipe { ground, inside, cgroup: entrance, stdio };
     // On failure the cgroup is dropped after everything that was in it.
-    let launched = polder_sys::spawn(&recipe).map_err(describe)?;
+    let launched = polder_sys::spawn(&recipe, ahead.and_then(HeadStart::claim)).map_err(describe)?;
     let sweeper = Sweeper { plan: Arc::clone(fitted.plan()), done: false };
-    Ok(Box::new(NativeRun { launched, cgroup, sweeper, plan: Arc::clone(fitted.plan()), disk_full: false }))
-}
-
-fn recipe(lowered: Lowered, services: Services, cgroup: Option<Entrance>) -> Recipe {
-    let Lowered {
-        identity,
-        net,
-        scratch_bytes,
-        steps,
-        hostname,
-        rlimits,
-        landlock,
-        filter,
-        reserved,
-        swept,
-        candidates,
-        argv,
-        env,
-        workdir,
-    } = lowered;
-    let Services { stdio, terminal } = services;
-    Recipe {
-        identity,
-        net,
-        scratch_bytes,
-        steps,
-        hostname,
-        rlimits,
-        landlock,
-        filter: filter.map(syscalls::program),
-        reserved,
-        swept,
-        cgroup,
-        command: Command { candidates, argv, env, workdir, stdio, terminal },
-    }
+    let plan = Arc::clone(fitted.plan());
+    Ok(Box::new(NativeRun { launched, cgroup, sweeper, plan, disk_full: false, told_end: false }))
 }
 
 /// Whether a cgroup holds the limit on processes. The built-in limit is a safety net, which the rlimit holds just as
@@ -123,6 +93,7 @@ struct NativeRun {
     sweeper: Sweeper,
     plan: Arc<Plan>,
     disk_full: bool,
+    told_end: bool,
 }
 
 impl Running for NativeRun {
@@ -134,6 +105,7 @@ impl Running for NativeRun {
         match self.launched.report() {
             polder_sys::Report::Ended(ended) => {
                 self.disk_full = ended.disk_full;
+                self.told_end = true;
                 Report::Ended(Ended {
                     code: ended.code,
                     signal: ended.signal,
@@ -158,9 +130,13 @@ impl Running for NativeRun {
         self.launched.kill();
     }
 
-    fn finish(self: Box<Self>) -> Finished {
-        let Self { launched, cgroup, mut sweeper, disk_full, .. } = *self;
-        launched.wait_gone();
+    fn finish(self: Box<Self>, parting: Parting) -> Finished {
+        let Self { launched, cgroup, mut sweeper, disk_full, told_end, .. } = *self;
+        // A cgroup can be removed only when the last process is gone.
+        match (parting, &cgroup) {
+            (Parting::Leave, None) if told_end => launched.leave(),
+            _ => launched.wait_gone(),
+        }
         let violations = sweeper.sweep();
         let reached = cgroup.as_ref().map(Cgroup::reached);
         let limit = match reached {

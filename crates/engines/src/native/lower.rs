@@ -5,8 +5,8 @@ use polder_facts::{Guarantee, GuestPath, HostFacts};
 use polder_plan::{Configuration, MaskKind, Plan, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{
-    Access, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit, Source, Step, Swept,
-    syscalls,
+    Access, Command, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit,
+    Source, Step, Swept, Terminal, syscalls,
 };
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
@@ -15,20 +15,8 @@ use std::path::Path;
 
 /// The part of a recipe that the plan alone decides.
 pub(super) struct Lowered {
-    pub(super) identity: Identity,
-    pub(super) net: NetNamespace,
-    pub(super) scratch_bytes: u64,
-    pub(super) steps: Vec<Step>,
-    pub(super) hostname: CString,
-    pub(super) rlimits: Vec<Rlimit>,
-    pub(super) landlock: Option<LandlockSpec>,
-    pub(super) filter: Option<syscalls::Guarded>,
-    pub(super) reserved: Vec<Reserved>,
-    pub(super) swept: Vec<Swept>,
-    pub(super) candidates: Vec<CString>,
-    pub(super) argv: Vec<CString>,
-    pub(super) env: Vec<CString>,
-    pub(super) workdir: CString,
+    pub(super) ground: Ground,
+    pub(super) inside: Inside,
 }
 
 const DEVICES: [&str; 5] = ["null", "zero", "full", "urandom", "tty"];
@@ -59,7 +47,7 @@ fn access(access: polder_policy::Access) -> Access {
     }
 }
 
-pub(super) fn lower(fitted: &Fitted) -> Lowered {
+pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
     let (plan, host) = (fitted.plan(), fitted.host());
     let second_layer = !fitted.accepts(Guarantee::SecondLayer) || host.landlock_abi > 0;
     let filtered = !fitted.accepts(Guarantee::Syscalls);
@@ -75,7 +63,7 @@ pub(super) fn lower(fitted: &Fitted) -> Lowered {
         entry.push(value);
         c(entry)
     });
-    Lowered {
+    let ground = Ground {
         identity,
         net: match plan.network.value.mode {
             NetworkMode::Full => NetNamespace::Host,
@@ -85,16 +73,22 @@ pub(super) fn lower(fitted: &Fitted) -> Lowered {
         scratch_bytes: plan.files.scratch.0,
         steps: steps(plan, identity),
         hostname: c(plan.identity.hostname),
+    };
+    let inside = Inside {
         rlimits: rlimits(fitted),
         landlock: second_layer.then(|| landlock(plan, host)),
         filter: filtered.then_some(guarded),
         reserved: if filtered { reserved.collect() } else { Vec::new() },
         swept: plan.files.swept.iter().map(swept).collect(),
-        candidates: plan.candidates().into_iter().map(c).collect(),
-        argv: plan.command.iter().map(c).collect(),
-        env: env.collect(),
-        workdir: c(plan.workdir.as_os_str()),
-    }
+        command: Command {
+            candidates: plan.candidates().into_iter().map(c).collect(),
+            argv: plan.command.iter().map(c).collect(),
+            env: env.collect(),
+            workdir: c(plan.workdir.as_os_str()),
+            terminal,
+        },
+    };
+    Lowered { ground, inside }
 }
 
 fn swept(swept: &polder_plan::Swept) -> Swept {
@@ -124,7 +118,7 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
         match &entry.kind {
             SystemKind::Directory => {
                 build.directory(&entry.path);
-                build.bind(Source::System(c(entry.path.as_os_str())), relative(&entry.path), Access::ReadOnly);
+                build.bind(Source::System { path: c(entry.path.as_os_str()) }, relative(&entry.path), Access::ReadOnly);
             }
             SystemKind::Link(target) => {
                 build.parents(&entry.path);
@@ -215,7 +209,7 @@ impl Build<'_> {
             }
         }
         for written in &plan.files.written {
-            let content = written.content.clone().into_bytes();
+            let content = c(&written.content);
             self.steps.push(Step::File { at: c(relative(&written.path)), content, mode: 0o644 });
         }
         if plan.network.value.mode == NetworkMode::Full {
@@ -264,11 +258,11 @@ impl Build<'_> {
                 self.steps.push(if shown.directory {
                     Step::Directory { at: c(at), mode: 0o755 }
                 } else {
-                    Step::File { at: c(at), content: Vec::new(), mode: 0o644 }
+                    Step::File { at: c(at), content: CString::default(), mode: 0o644 }
                 });
             }
         }
-        self.bind(Source::Resolved(c(shown.host.as_os_str())), at, access(shown.access));
+        self.bind(Source::Resolved { path: c(shown.host.as_os_str()) }, at, access(shown.access));
     }
 
     fn masks(&mut self, plan: &Plan, identity: Identity) {
@@ -278,7 +272,7 @@ impl Build<'_> {
         if hides || keys {
             let directory = Step::HIDDEN_DIRECTORY.to_owned();
             self.steps.push(Step::Directory { at: directory, mode: 0 });
-            self.steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: Vec::new(), mode: 0 });
+            self.steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: CString::default(), mode: 0 });
         }
         if keys {
             self.steps.push(Step::Hide { at: c("proc/keys"), missing: Missing::Skip });

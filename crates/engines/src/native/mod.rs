@@ -6,9 +6,10 @@ mod fit;
 mod launch;
 mod lower;
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, HeadStart, LaunchError, Running, Services};
 use polder_facts::{HostFacts, Mechanism, Probe};
 use polder_plan::Plan;
+use polder_sys::{Cell, NetNamespace};
 
 /// The embedded default on Linux.
 pub(crate) struct Native;
@@ -49,6 +50,11 @@ impl Engine for Native {
 
     fn fit(&self, plan: &Plan, host: &HostFacts) -> Fit {
         fit::fit(self.id(), self.class(), plan, host)
+    }
+
+    fn begin(&self) -> Option<HeadStart> {
+        // Most runs have no network; one that has does not use the cell.
+        Cell::open_ahead(NetNamespace::Own).ok().map(HeadStart::new)
     }
 
     fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {

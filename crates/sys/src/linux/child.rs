@@ -4,11 +4,10 @@
 //! reported as numbers; the caller turns them into words.
 
 use super::call::{Errno, check, check_int, open_at};
-use super::cgroup::Entrance;
 use super::creds;
-use super::recipe::{Access, Identity, Missing, NetNamespace, Recipe, Source, Step};
-use super::wire::{self, DESCRIPTORS_MAX, Tag};
-use super::{landlock, mount, net};
+use super::image::{GroundImage, InsideImage};
+use super::recipe::{Access, Identity, Missing, Source, Step};
+use super::{landlock, mount};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -17,6 +16,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 #[repr(i32)]
 pub(crate) enum Stage {
     Lifeline = 1,
+    Network,
+    Recipe,
     Cgroup,
     Maps,
     Identity,
@@ -39,8 +40,10 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 22] = [
         Self::Lifeline,
+        Self::Network,
+        Self::Recipe,
         Self::Cgroup,
         Self::Maps,
         Self::Identity,
@@ -70,6 +73,8 @@ impl Stage {
     pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Lifeline => ("wait for the go-ahead", "recvmsg"),
+            Self::Network => ("make the network namespace", "unshare"),
+            Self::Recipe => ("read the recipe", "mmap"),
             Self::Cgroup => ("join the cgroup", "write tasks"),
             Self::Maps => ("write the user and group maps", "write uid_map"),
             Self::Identity => ("take the identity inside", "setresuid"),
@@ -102,54 +107,41 @@ pub(crate) struct Failure {
 }
 
 /// Names the stage of a call that may fail.
-fn at<T>(stage: Stage, result: Result<T, Errno>) -> Result<T, Failure> {
+pub(crate) fn at<T>(stage: Stage, result: Result<T, Errno>) -> Result<T, Failure> {
     result.map_err(|errno| Failure { stage, index: 0, errno })
 }
 
-/// Everything up to the point where nothing is left to give up but the filter.
-///
-/// Gives the file mode mask that the caller had, for the command.
-pub(crate) fn set_up(recipe: &Recipe, control: BorrowedFd<'_>) -> Result<libc::mode_t, Failure> {
-    let Recipe {
-        identity,
-        net: network,
-        scratch_bytes,
-        steps,
-        hostname,
-        rlimits,
-        landlock,
-        filter: _,
-        reserved: _,
-        swept: _,
-        cgroup,
-        command: _,
-    } = recipe;
+/// What came with the go-ahead, beside the recipe: descriptors that only the caller could open.
+pub(crate) struct Handed<'a> {
+    /// The cgroups to join.
+    pub(crate) doors: &'a mut [Option<OwnedFd>],
+    /// The trees whose owners are mapped, in the order of the steps that show them.
+    pub(crate) trees: &'a mut [Option<OwnedFd>],
+}
 
-    // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
-    at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
+/// Builds the ground: from new namespaces to a root of the sandbox's own.
+pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), Failure> {
+    // The network is there already.
+    let GroundImage { identity, net: _, scratch_bytes, steps, hostname } = *ground;
+    let Handed { doors, trees } = handed;
     // Join before the identity changes: afterwards we are nobody and the write is refused.
-    if let Some(Entrance::Join(doors)) = cgroup {
-        for door in doors {
-            at(Stage::Cgroup, creds::write_once(door.as_raw_fd(), b"0"))?;
-        }
+    for door in doors.iter_mut().filter_map(Option::take) {
+        at(Stage::Cgroup, creds::write_once(door.as_raw_fd(), b"0"))?;
     }
     // Only now, so that the namespace's root is the run's own cgroup.
     // SAFETY: a plain number.
     at(Stage::Cgroup, check_int(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }))?;
 
-    let mut trees = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
-    take_identity(*identity, control, &mut trees)?;
+    take_identity(identity)?;
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
     at(Stage::UserNamespaces, creds::bound_namespace())?;
     at(Stage::Lifeline, creds::not_dumpable())?;
 
     at(Stage::Private, mount::make_private())?;
-    // SAFETY: a plain number. From here on modes are given exactly.
-    let mask = unsafe { libc::umask(0) };
-    let root = at(Stage::Root, enter_empty_root(*scratch_bytes))?;
+    let root = at(Stage::Root, enter_empty_root(scratch_bytes))?;
     let mut next_tree = 0;
     for (index, step) in steps.iter().enumerate() {
-        take_step(step, *identity, &mut trees, &mut next_tree).map_err(|errno| Failure {
+        take_step(&step, identity, trees, &mut next_tree).map_err(|errno| Failure {
             stage: Stage::Step,
             index,
             errno,
@@ -158,26 +150,27 @@ pub(crate) fn set_up(recipe: &Recipe, control: BorrowedFd<'_>) -> Result<libc::m
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
     drop(root);
     at(Stage::Pivot, mount::become_root())?;
-
-    if *network == NetNamespace::Own {
-        at(Stage::Loopback, net::loopback_up())?;
-    }
     // SAFETY: the name is valid for its length.
-    at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.as_bytes().len() as _) }))?;
-    for limit in rlimits {
+    at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.to_bytes().len() as _) }))
+        .map(drop)
+}
+
+/// Gives up everything but the filter, which comes with the command.
+pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
+    for limit in inside.rlimits.iter() {
         at(Stage::Limits, lower_limit(limit.resource, limit.value))?;
     }
     at(Stage::Privileges, creds::drop_all())?;
     // Clearing capabilities counts as a change of credentials, which makes a process dumpable again.
     at(Stage::Privileges, creds::not_dumpable())?;
-    if let Some(spec) = landlock {
-        at(Stage::Landlock, landlock::restrict(spec))?;
+    if let Some(landlock) = &inside.landlock {
+        at(Stage::Landlock, landlock::restrict(landlock.abi, landlock.rules.iter()))?;
     }
-    Ok(mask)
+    Ok(())
 }
 
-/// Becomes who the recipe says, and takes the trees that only the parent could map.
-fn take_identity(identity: Identity, control: BorrowedFd<'_>, trees: &mut [Option<OwnedFd>]) -> Result<(), Failure> {
+/// Becomes who the recipe says. Where the caller had to write the maps, it has done so before the go-ahead.
+fn take_identity(identity: Identity) -> Result<(), Failure> {
     match identity {
         Identity::Same { uid, gid } => {
             // A user may map itself, and only itself; group changes must be given up first, see user_namespaces(7).
@@ -186,21 +179,8 @@ fn take_identity(identity: Identity, control: BorrowedFd<'_>, trees: &mut [Optio
             at(Stage::Maps, creds::write_file(c"/proc/self/uid_map", line.map(uid, uid, 1)))?;
             at(Stage::Maps, creds::write_file(c"/proc/self/gid_map", line.map(gid, gid, 1)))
         }
-        Identity::Range { uid, gid, .. } => {
-            wait_for_go(control, trees)?;
-            at(Stage::Identity, creds::become_user(uid, gid))
-        }
-        Identity::HostRoot => {
-            wait_for_go(control, trees)?;
-            at(Stage::Identity, creds::become_user(0, 0))
-        }
-    }
-}
-
-fn wait_for_go(control: BorrowedFd<'_>, trees: &mut [Option<OwnedFd>]) -> Result<(), Failure> {
-    match at(Stage::Lifeline, wire::receive(control, trees))? {
-        Some(record) if record.tag == Tag::Go as u32 => Ok(()),
-        _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
+        Identity::Range { uid, gid, .. } => at(Stage::Identity, creds::become_user(uid, gid)),
+        Identity::HostRoot => at(Stage::Identity, creds::become_user(0, 0)),
     }
 }
 
@@ -218,7 +198,7 @@ fn enter_empty_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
 }
 
 fn take_step(
-    step: &Step,
+    step: &Step<&CStr>,
     identity: Identity,
     trees: &mut [Option<OwnedFd>],
     next_tree: &mut usize,
@@ -228,7 +208,7 @@ fn take_step(
         Step::Directory { at, mode } => make_directory(at, *mode),
         Step::File { at, content, mode } => {
             let file = create(at, *mode)?;
-            write_all(file.as_fd(), content)
+            write_all(file.as_fd(), content.to_bytes())
         }
         Step::Copy { from, at } => copy(from, at),
         Step::Symlink { target, at } => {
@@ -239,13 +219,13 @@ fn take_step(
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let tree = match source {
                 // The parent has set the flags together with the map.
-                Source::Resolved(_) if matches!(identity, Identity::Range { .. }) => {
+                Source::Resolved { .. } if matches!(identity, Identity::Range { .. }) => {
                     let tree = trees.get_mut(*next_tree).and_then(Option::take).ok_or(Errno(libc::EBADF))?;
                     *next_tree += 1;
                     tree
                 }
-                Source::Resolved(path) => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
-                Source::System(path) => mount::restricted_tree_at(path, flags)?,
+                Source::Resolved { path } => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
+                Source::System { path } => mount::restricted_tree_at(path, flags)?,
             };
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }

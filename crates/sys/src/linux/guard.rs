@@ -10,6 +10,7 @@
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
 use super::call::{Errno, check, check_fd, check_int};
+use super::image::List;
 use super::recipe::Reserved;
 use super::wire::{self, Record, Tag};
 use std::ffi::CStr;
@@ -60,7 +61,7 @@ struct AddFd {
 
 /// The guard of one run.
 pub(crate) struct Guard<'a> {
-    reserved: &'a [Reserved],
+    reserved: List<'a, Reserved<&'a CStr>>,
     /// Device and inode of each reserved name's directory; absent for every directory.
     places: [Option<(u64, u64)>; RESERVED_MAX],
     listener: Option<OwnedFd>,
@@ -83,13 +84,13 @@ impl Place {
 }
 
 impl<'a> Guard<'a> {
-    pub(crate) fn new(reserved: &'a [Reserved]) -> Result<Self, Errno> {
+    pub(crate) fn new(reserved: List<'a, Reserved<&'a CStr>>) -> Result<Self, Errno> {
         let mut places = [None; RESERVED_MAX];
         if reserved.len() > RESERVED_MAX {
             return Err(Errno(libc::E2BIG));
         }
-        for (place, reserved) in places.iter_mut().zip(reserved) {
-            if let Some(directory) = &reserved.directory {
+        for (place, reserved) in places.iter_mut().zip(reserved.iter()) {
+            if let Some(directory) = reserved.directory {
                 *place = Some(identity_of(libc::AT_FDCWD, directory)?);
             }
         }
@@ -97,7 +98,7 @@ impl<'a> Guard<'a> {
     }
 
     pub(crate) fn is_needed(&self) -> bool {
-        !self.reserved.is_empty()
+        self.reserved.len() > 0
     }
 
     pub(crate) fn with_listener(self, listener: Option<OwnedFd>) -> Self {
@@ -351,7 +352,7 @@ impl<'a> Guard<'a> {
     fn refuse_reserved(&self, place: &Place, call: &Notification, control: BorrowedFd<'_>) -> Result<(), Errno> {
         let here = identity_of(place.directory.as_raw_fd(), c"")?;
         for (index, (reserved, there)) in self.reserved.iter().zip(&self.places).enumerate() {
-            if there.is_none_or(|there| there == here) && same_name(reserved.name.as_c_str(), place.name()) {
+            if there.is_none_or(|there| there == here) && same_name(reserved.name, place.name()) {
                 let record = Record { a: index as i32, b: call.pid as i32, ..Record::new(Tag::Denied) };
                 // Telling is a courtesy; the refusal does not depend on it.
                 let _ = wire::try_send(control, &record);

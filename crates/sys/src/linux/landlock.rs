@@ -5,7 +5,8 @@
 //! the ABI lacks was judged before the launch.
 
 use super::call::{Errno, check, check_fd, check_int, open_at};
-use super::recipe::{LandlockRule, LandlockSpec};
+use super::recipe::LandlockRule;
+use std::ffi::CStr;
 use std::os::fd::AsRawFd;
 
 const CREATE_RULESET_VERSION: u32 = 1;
@@ -64,19 +65,19 @@ pub(crate) fn abi() -> Result<u32, Errno> {
 }
 
 /// Restricts this process, and all that come from it, to the rules. Paths are looked up in the current root.
-pub(crate) fn restrict(spec: &LandlockSpec) -> Result<(), Errno> {
-    let known = known_rights(spec.abi);
-    let scoped = if spec.abi >= 6 { SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL } else { 0 };
+pub(crate) fn restrict<'a>(abi: u32, rules: impl Iterator<Item = LandlockRule<&'a CStr>>) -> Result<(), Errno> {
+    let known = known_rights(abi);
+    let scoped = if abi >= 6 { SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL } else { 0 };
     let attr = RulesetAttr { fs: known, net: 0, scoped };
     // An older kernel refuses a structure that is longer than its own, even when the rest is zero bytes it knows not.
-    let size = match spec.abi {
+    let size = match abi {
         0..=3 => 8,
         4 | 5 => 16,
         _ => size_of::<RulesetAttr>(),
     };
     // SAFETY: `attr` is at least `size` bytes long and outlives the call.
     let ruleset = check_fd(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0) })?;
-    for LandlockRule { path, access, missing } in &spec.rules {
+    for LandlockRule { path, access, missing } in rules {
         let wanted = match access {
             super::recipe::Access::ReadOnly => EXECUTE | READ_FILE | READ_DIR,
             super::recipe::Access::ReadWrite => known,

@@ -3,28 +3,32 @@
 pub mod aside;
 pub mod attempt;
 mod call;
+mod cell;
 pub mod cgroup;
 mod child;
 mod creds;
 pub mod facts;
 pub mod filter;
 mod guard;
+mod image;
 mod landlock;
+mod launched;
 mod mount;
 mod net;
 pub mod probe;
 mod recipe;
 mod seccomp;
 mod shim;
-mod spawn;
+
 pub mod syscalls;
 pub mod terminal;
 pub mod wait;
 mod wire;
 
 pub use call::Errno;
+pub use cell::{Cell, spawn};
+pub use launched::{Ended, Launched, Report, SpawnError};
 pub use recipe::{
-    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source,
-    Step, Swept, Terminal,
+    Access, Command, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved,
+    Rlimit, Source, Step, Swept, Terminal,
 };
-pub use spawn::{Ended, Launched, Report, SpawnError, spawn};

@@ -7,7 +7,7 @@ use super::call::{Errno, check, check_int};
 use super::child::Line;
 use super::facts::{RANGE_BASE, RANGE_IDS};
 use super::filter::{self, Rule, Verdict};
-use super::spawn::{Child, NAMESPACES, clone_into};
+use super::launched::{Child, NAMESPACES, clone_into};
 use super::{cgroup, creds, landlock, mount, net, seccomp, wait};
 use polder_facts::{CgroupFacts, CgroupVersion, Mechanism, Probe};
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ fn trial_inside(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Re
             body()
         });
     }
-    let (ours, theirs) = super::spawn::socket_pair()?;
+    let (ours, theirs) = super::launched::socket_pair()?;
     let mut child = clone_into(namespaces, None, || {
         let answer = await_byte(theirs.as_raw_fd()).and_then(|()| creds::become_user(0, 0)).and_then(|()| body());
         let code = answer.err().map_or(0, |errno| errno.0.clamp(1, 254));
@@ -227,10 +227,9 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
 /// Restricts a child to nothing and lets it try to write.
 fn landlock_enforces() -> Result<u32, Errno> {
     let abi = landlock::abi()?;
-    let spec = super::recipe::LandlockSpec { abi, rules: Vec::new() };
     trial(0, || {
         creds::gain_nothing_by_exec()?;
-        landlock::restrict(&spec)?;
+        landlock::restrict(abi, std::iter::empty())?;
         // SAFETY: a static path.
         let answer = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
         match check_int(answer) {

@@ -1,5 +1,8 @@
 //! A sandbox as data: everything that the child will do, in order, with nothing left to decide or to allocate.
 //!
+//! The parts that name paths come in two forms: owned, as an engine makes them, and borrowed from the bytes in which
+//! they reach the child, which may not allocate; see `image`.
+//!
 //! An engine lowers a plan to a recipe; [`spawn`](super::spawn()) carries it out. Guest paths are relative to the new
 //! root, without a leading slash, because the child builds the root below its working directory.
 
@@ -7,11 +10,24 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
 use super::cgroup::Entrance;
-use super::filter::Instruction;
+use super::syscalls::Guarded;
 
 /// Everything the child will do.
 #[derive(Debug)]
 pub struct Recipe {
+    /// What is built around the command.
+    pub ground: Ground,
+    /// What the shim does on that ground.
+    pub inside: Inside,
+    /// The run's cgroup, if it has one.
+    pub cgroup: Option<Entrance>,
+    /// Standard input, output and error of the command; ignored with a terminal.
+    pub stdio: [OwnedFd; 3],
+}
+
+/// What is built around the command: its namespaces and its root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
     /// Who the command is, inside and in the eyes of the host.
     pub identity: Identity,
     /// Which network it sees.
@@ -22,18 +38,21 @@ pub struct Recipe {
     pub steps: Vec<Step>,
     /// The host name inside.
     pub hostname: CString,
+}
+
+/// What the shim does, whoever built the ground it stands on: gives everything up, then starts the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
     /// Hard and soft resource limits.
     pub rlimits: Vec<Rlimit>,
     /// The second layer over the file view; absent only where its gap was accepted.
     pub landlock: Option<LandlockSpec>,
     /// The system call filter; absent only where its gap was accepted.
-    pub filter: Option<&'static [Instruction]>,
+    pub filter: Option<Guarded>,
     /// Names that must not come into being; the filter must then notify the calls that create names.
     pub reserved: Vec<Reserved>,
     /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
-    /// The run's cgroup, if it has one.
-    pub cgroup: Option<Entrance>,
     /// What runs in the end.
     pub command: Command,
 }
@@ -92,89 +111,89 @@ pub enum Missing {
 
 /// One step of building the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Step<S = CString> {
     /// Makes a directory in the private root.
     Directory {
         /// Where.
-        at: CString,
+        at: S,
         /// Its mode.
         mode: u32,
     },
     /// Makes a file with this content in the private root.
     File {
         /// Where.
-        at: CString,
+        at: S,
         /// What it says.
-        content: Vec<u8>,
+        content: S,
         /// Its mode.
         mode: u32,
     },
     /// Makes a copy of a small host file in the private root, if the file is there and readable.
     Copy {
         /// The host file.
-        from: CString,
+        from: S,
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Makes a symbolic link in the private root.
     Symlink {
         /// Its text.
-        target: CString,
+        target: S,
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Shows a host path.
     Bind {
         /// The host path.
-        source: Source,
+        source: Source<S>,
         /// Where.
-        at: CString,
+        at: S,
         /// Whether it can be written.
         access: Access,
     },
     /// Shows a directory of the host read-only, if it is there.
     ShowIfThere {
         /// The host's directory.
-        from: CString,
+        from: S,
         /// Where; made only if it is needed.
-        at: CString,
+        at: S,
     },
     /// Shows a device of the host; devices work here and nowhere else.
     Device {
         /// The host's node.
-        from: CString,
+        from: S,
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Makes a directory of the private root writable.
     Scratch {
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Mounts the process table of the new pid namespace, without the shim.
     Proc {
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Mounts terminals of the sandbox's own.
     Terminals {
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Makes a path below a bind read-only; no component may be a symbolic link.
     Protect {
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Makes a directory below a bind a mount point, so that it cannot be renamed or replaced.
     Pin {
         /// Where.
-        at: CString,
+        at: S,
     },
     /// Covers a path with nothing: a directory with an empty one, a file with an unreadable one.
     Hide {
         /// Where.
-        at: CString,
+        at: S,
         /// Whether it must exist.
         missing: Missing,
     },
@@ -189,12 +208,18 @@ impl Step {
 
 /// Where a bind comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum Source<S = CString> {
     /// A system path, symbolic links followed.
-    System(CString),
+    System {
+        /// The path.
+        path: S,
+    },
     /// A path of the user's choice in its resolved form; a symbolic link in it ends the launch. With
     /// [`Identity::Range`] the parent opens it and maps its owners.
-    Resolved(CString),
+    Resolved {
+        /// The path.
+        path: S,
+    },
 }
 
 /// A resource limit.
@@ -217,9 +242,9 @@ pub struct LandlockSpec {
 
 /// One rule of the second layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LandlockRule {
+pub struct LandlockRule<S = CString> {
     /// An absolute path inside.
-    pub path: CString,
+    pub path: S,
     /// What may be done below it.
     pub access: Access,
     /// Whether the path must exist.
@@ -228,26 +253,26 @@ pub struct LandlockRule {
 
 /// A name in a directory that must not come into being.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserved {
+pub struct Reserved<S = CString> {
     /// The directory, absolute inside; absent for every directory.
-    pub directory: Option<CString>,
+    pub directory: Option<S>,
     /// The name in it.
-    pub name: CString,
+    pub name: S,
 }
 
 /// A file that is set aside when the run has ended. Paths are absolute inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swept {
+pub struct Swept<S = CString, L = Vec<CString>> {
     /// The file.
-    pub path: CString,
+    pub path: S,
     /// Its new name.
-    pub aside: CString,
+    pub aside: S,
     /// Only if all of these exist.
-    pub only_with: Vec<CString>,
+    pub only_with: L,
 }
 
 /// What runs in the end.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The files to try, in order, absolute or relative to the working directory.
     pub candidates: Vec<CString>,
@@ -257,8 +282,6 @@ pub struct Command {
     pub env: Vec<CString>,
     /// Where it starts, absolute inside.
     pub workdir: CString,
-    /// Standard input, output and error; ignored with a terminal.
-    pub stdio: [OwnedFd; 3],
     /// Whether it gets a terminal of the sandbox's own.
     pub terminal: Option<Terminal>,
 }

@@ -5,29 +5,24 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Stage, set_up};
+use super::child::{Failure, Handed, Stage, at, build, give_up};
 use super::guard::Guard;
-use super::recipe::{Command, Recipe, Swept, Terminal};
-use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
-use super::{creds, seccomp};
+use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
+use super::recipe::{NetNamespace, Swept, Terminal};
+use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
+use super::{creds, net, seccomp, syscalls};
+use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// What the child needs beside the recipe, made before the clone because it allocates.
-pub(crate) struct Prepared<'a> {
-    pub(crate) recipe: &'a Recipe,
-    /// `argv` and `envp` as the kernel wants them, ended by null.
-    pub(crate) argv: &'a [*const libc::c_char],
-    pub(crate) envp: &'a [*const libc::c_char],
-    /// A stack for the process between clone and exec.
-    pub(crate) stack: &'a mut [u8],
-}
+/// Room for the few frames between the last clone and exec.
+const STACK_BYTES: usize = 64 * 1024;
 
-/// The life of the shim.
-pub(crate) fn live(mut prepared: Prepared<'_>, control: OwnedFd) -> ! {
-    let answer = begin(&mut prepared, control.as_fd());
-    let (main, mut guard) = match answer {
+/// The life of the shim. What does not need the recipe is done at once; the rest when the go-ahead brings it.
+pub(crate) fn live(net: NetNamespace, control: OwnedFd) -> ! {
+    let answer = begin(net, control.as_fd());
+    let (main, mut guard, swept) = match answer {
         Ok(begun) => begun,
         Err(record) => {
             // If this fails too, the caller sees the end of the socket and reports that.
@@ -35,27 +30,25 @@ pub(crate) fn live(mut prepared: Prepared<'_>, control: OwnedFd) -> ! {
             exit(125)
         }
     };
-    let sweep = Sweep { paths: &prepared.recipe.swept };
-    watch(main, control.as_fd(), &mut guard, &sweep)
+    watch(main, control.as_fd(), &mut guard, &Sweep { paths: swept })
 }
 
 /// Files that must not be there when the run has ended, whoever ended it.
 struct Sweep<'a> {
-    paths: &'a [Swept],
+    paths: List<'a, SweptImage<'a>>,
 }
 
 impl Sweep<'_> {
     /// Ends everyone else, so that nothing can be made again, and removes what must not stay; then ends.
     fn finish(&self, control: BorrowedFd<'_>, last: Option<Record>) -> ! {
-        if !self.paths.is_empty() {
-            // SAFETY: plain numbers; reaps until nobody is left.
-            unsafe {
-                libc::kill(-1, libc::SIGKILL);
+        // SAFETY: plain numbers; reaps until nobody is left. Whoever hears of the end may rely on that.
+        unsafe {
+            if libc::kill(-1, libc::SIGKILL) == 0 {
                 while libc::waitpid(-1, ptr::null_mut(), 0) > 0 {}
             }
         }
         // The caller does this too, on the host's side; this is for a caller that is gone.
-        for Swept { path, aside, only_with } in self.paths {
+        for Swept { path, aside, only_with } in self.paths.iter() {
             // SAFETY: the paths outlive the calls.
             unsafe {
                 if only_with.iter().all(|other| libc::access(other.as_ptr(), libc::F_OK) == 0) {
@@ -80,35 +73,93 @@ fn failed(failure: Failure) -> Record {
     Record { a: stage as i32, b: index as i32, c: errno.0, ..Record::new(Tag::Failed) }
 }
 
+/// A started command, the guard over it, and what is set aside when it has ended.
+type Begun<'a> = (i32, Guard<'a>, List<'a, SweptImage<'a>>);
+
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
-fn begin<'a>(prepared: &mut Prepared<'a>, control: BorrowedFd<'_>) -> Result<(i32, Guard<'a>), Record> {
+fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
     block_all_signals();
     // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
     // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
     unsafe { libc::setsid() };
-    let mask = set_up(prepared.recipe, control).map_err(failed)?;
-    let Command { stdio, terminal, .. } = &prepared.recipe.command;
+    // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
+    at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
+    if net == NetNamespace::Own {
+        // Not with the clone: here it costs time that the caller uses for deciding.
+        // SAFETY: a plain number.
+        at(Stage::Network, check_int(unsafe { libc::unshare(libc::CLONE_NEWNET) })).map_err(failed)?;
+        at(Stage::Loopback, net::loopback_up()).map_err(failed)?;
+    }
+    let (inside, streams, mask) = settle(net, control)?;
+    start(inside, streams, mask, control)
+}
+
+/// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
+fn settle(
+    net: NetNamespace,
+    control: BorrowedFd<'_>,
+) -> Result<(InsideImage<'static>, [Option<OwnedFd>; 3], libc::mode_t), Record> {
+    let mut descriptors = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
+    let go = wait_for_go(control, &mut descriptors).map_err(failed)?;
+    let malformed = || failed(Failure { stage: Stage::Recipe, index: 0, errno: Errno(libc::EBADMSG) });
+    let [image, rest @ ..] = &mut descriptors;
+    let image = image.take().ok_or_else(malformed)?;
+    let image = at(Stage::Recipe, map(image.as_fd(), go.d as usize)).map_err(failed)?;
+    let Image { ground, inside } = Image::decode(image).ok_or_else(malformed)?;
+    let (streams, rest) = rest.split_at_mut(3);
+    let (doors, trees) = rest.split_at_mut_checked(go.a as usize).ok_or_else(malformed)?;
+
+    // SAFETY: a plain number. From here on modes are given exactly.
+    let mask = unsafe { libc::umask(0) };
+    if let Some(ground) = &ground {
+        if ground.net != net {
+            return Err(malformed());
+        }
+        build(ground, Handed { doors, trees }).map_err(failed)?;
+    }
+    Ok((inside, [0, 1, 2].map(|number| streams[number].take()), mask))
+}
+
+/// What every Linux engine's shim does on the ground it finds: gives everything up and starts the command.
+fn start<'a>(
+    inside: InsideImage<'a>,
+    streams: [Option<OwnedFd>; 3],
+    mask: libc::mode_t,
+    control: BorrowedFd<'_>,
+) -> Result<Begun<'a>, Record> {
+    give_up(&inside).map_err(failed)?;
     let stage = |stage| move |errno| failed(Failure { stage, index: 0, errno });
-    match terminal {
-        None => place_stdio([stdio[0].as_raw_fd(), stdio[1].as_raw_fd(), stdio[2].as_raw_fd()]),
-        Some(size) => open_terminal(*size, control),
+    match inside.command.terminal {
+        None => place_stdio(streams),
+        Some(size) => {
+            drop(streams);
+            open_terminal(size, control)
+        }
     }
     .map_err(stage(Stage::Terminal))?;
     // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
     close_all_but(control.as_raw_fd()).map_err(stage(Stage::Descriptors))?;
 
-    let guard = Guard::new(&prepared.recipe.reserved).map_err(stage(Stage::Seccomp))?;
+    let guard = Guard::new(inside.reserved).map_err(stage(Stage::Seccomp))?;
+    let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
+    let memory = anonymous(STACK_BYTES + (argv_len + env_len) * size_of::<Pointer>()).map_err(stage(Stage::Start))?;
+    let (stack, lists) = memory.split_at_mut(STACK_BYTES);
+    // SAFETY: pages are aligned for pointers, and all-zero bytes are null pointers.
+    let (_, lists, _) = unsafe { lists.align_to_mut::<Pointer>() };
+    let (argv, envp) = lists.split_at_mut(argv_len);
+    point(argv, inside.command.argv);
+    point(envp, inside.command.env);
     let start = Start {
-        recipe: prepared.recipe,
-        argv: prepared.argv,
-        envp: prepared.envp,
+        inside: &inside,
+        argv,
+        envp,
         mask,
         guarded: guard.is_needed(),
         listener: AtomicI32::new(-1),
         failed_stage: AtomicI32::new(0),
         failed_errno: AtomicI32::new(0),
     };
-    let main = start_command(&start, prepared.stack).map_err(stage(Stage::Start))?;
+    let main = start_command(&start, stack).map_err(stage(Stage::Start))?;
     let errno = Errno(start.failed_errno.load(Ordering::Relaxed));
     match Stage::from_number(start.failed_stage.load(Ordering::Relaxed)) {
         None => {}
@@ -125,7 +176,43 @@ fn begin<'a>(prepared: &mut Prepared<'a>, control: BorrowedFd<'_>) -> Result<(i3
     // From here on the lifeline decides: the caller's thread may end before the run does.
     creds::die_with_parent(0).map_err(stage(Stage::Lifeline))?;
     wire::send(control, &Record::new(Tag::Ready), &[]).map_err(stage(Stage::Lifeline))?;
-    Ok((main, guard))
+    Ok((main, guard, inside.swept))
+}
+
+fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
+    match at(Stage::Lifeline, wire::receive(control, descriptors))? {
+        Some(record) if record.tag == Tag::Go as u32 => Ok(record),
+        _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
+    }
+}
+
+/// The content of a file, for as long as this process lives.
+fn map(file: BorrowedFd<'_>, len: usize) -> Result<&'static [u8], Errno> {
+    // SAFETY: a new mapping that nobody unmaps; the caller has written the file and does not touch it any more.
+    unsafe {
+        let at = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        if at == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(std::slice::from_raw_parts(at.cast(), len)) }
+    }
+}
+
+/// Zeroed memory, for as long as this process lives.
+fn anonymous(len: usize) -> Result<&'static mut [u8], Errno> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping that nobody else has and nobody unmaps.
+    unsafe {
+        let at = libc::mmap(ptr::null_mut(), len, access, kind, -1, 0);
+        if at == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(std::slice::from_raw_parts_mut(at.cast(), len)) }
+    }
+}
+
+/// A string as exec wants it.
+type Pointer = *const libc::c_char;
+
+/// Fills a list as exec wants it: the last place stays null.
+fn point<'a>(places: &mut [Pointer], strings: List<'a, &'a CStr>) {
+    for (place, string) in places.iter_mut().zip(strings.iter()) {
+        *place = string.as_ptr();
+    }
 }
 
 fn block_all_signals() {
@@ -138,11 +225,20 @@ fn block_all_signals() {
 }
 
 /// The command's three streams, at their numbers and without close-on-exec.
-fn place_stdio(streams: [RawFd; 3]) -> Result<(), Errno> {
-    for (number, stream) in streams.into_iter().enumerate() {
-        // The caller made them above 2, so that none is overwritten before it is placed.
+fn place_stdio(streams: [Option<OwnedFd>; 3]) -> Result<(), Errno> {
+    let mut streams = streams.map(|stream| stream.ok_or(Errno(libc::EBADF)));
+    // All above 2 first, so that none is overwritten before it is placed.
+    for stream in &mut streams {
+        let number = stream.as_ref().map_err(|errno| *errno)?.as_raw_fd();
+        if number <= 2 {
+            // SAFETY: plain numbers; the result is a new descriptor.
+            *stream = check_fd(i64::from(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) }));
+        }
+    }
+    for (number, stream) in streams.iter().enumerate() {
+        let stream = stream.as_ref().map_err(|errno| *errno)?;
         // SAFETY: plain numbers.
-        check_int(unsafe { libc::dup2(stream, number as RawFd) })?;
+        check_int(unsafe { libc::dup2(stream.as_raw_fd(), number as RawFd) })?;
     }
     Ok(())
 }
@@ -160,7 +256,10 @@ fn open_terminal(size: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
     let size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the request reads one `winsize`.
     check_int(unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSWINSZ as _, &raw const size) })?;
-    place_stdio([slave.as_raw_fd(); 3])?;
+    for number in 0..3 {
+        // SAFETY: plain numbers.
+        check_int(unsafe { libc::dup2(slave.as_raw_fd(), number) })?;
+    }
     wire::send(control, &Record::new(Tag::Master), &[master.as_raw_fd()])
 }
 
@@ -178,9 +277,9 @@ fn close_all_but(kept: RawFd) -> Result<(), Errno> {
 
 /// What the process between clone and exec reads, and where it leaves its answer.
 struct Start<'a> {
-    recipe: &'a Recipe,
-    argv: &'a [*const libc::c_char],
-    envp: &'a [*const libc::c_char],
+    inside: &'a InsideImage<'a>,
+    argv: &'a [Pointer],
+    envp: &'a [Pointer],
     mask: libc::mode_t,
     guarded: bool,
     listener: AtomicI32,
@@ -211,7 +310,7 @@ extern "C" fn execute(argument: *mut libc::c_void) -> libc::c_int {
 }
 
 fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Errno)> {
-    let Command { candidates, workdir, terminal, .. } = &start.recipe.command;
+    let CommandImage { candidates, workdir, terminal, .. } = start.inside.command;
     // A session of its own: no terminal of the caller can be made the controlling one, and a group to signal.
     // SAFETY: no arguments.
     check_int(unsafe { libc::setsid() }).map_err(|errno| (Stage::Terminal, errno))?;
@@ -230,7 +329,8 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
     }
     // The filter comes last: everything above needs calls that it may not allow.
-    if let Some(filter) = &start.recipe.filter {
+    if let Some(guarded) = start.inside.filter {
+        let filter = syscalls::program(guarded);
         if start.guarded {
             let listener = seccomp::install_with_listener(filter).map_err(|errno| (Stage::Seccomp, errno))?;
             start.listener.store(std::os::fd::IntoRawFd::into_raw_fd(listener), Ordering::Relaxed);
@@ -239,7 +339,7 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
         }
     }
     let mut worst = Errno(libc::ENOENT);
-    for candidate in candidates {
+    for candidate in candidates.iter() {
         // SAFETY: path, arguments and environment are C strings, the lists end in null, and all outlive the call.
         let answer = unsafe { libc::execve(candidate.as_ptr(), start.argv.as_ptr(), start.envp.as_ptr()) };
         let Err(errno) = check_int(answer) else { continue };

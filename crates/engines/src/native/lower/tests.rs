@@ -58,22 +58,10 @@ fn fitted(policy: &Policy, host: HostFacts) -> Fitted {
 
 /// A recipe as text, one step a line.
 fn text(lowered: &Lowered) -> String {
-    let Lowered {
-        identity,
-        net,
-        scratch_bytes,
-        steps,
-        hostname,
-        rlimits,
-        landlock,
-        filter,
-        reserved,
-        swept,
-        candidates,
-        argv,
-        env,
-        workdir,
-    } = lowered;
+    let Lowered { ground, inside } = lowered;
+    let Ground { identity, net, scratch_bytes, steps, hostname } = ground;
+    let Inside { rlimits, landlock, filter, reserved, swept, command } = inside;
+    let Command { candidates, argv, env, workdir, terminal: _ } = command;
     let shown = |text: &CString| text.to_string_lossy().into_owned();
     let list = |list: &[CString]| list.iter().map(shown).collect::<Vec<_>>().join(" ");
     let mut lines = vec![
@@ -86,15 +74,15 @@ fn text(lowered: &Lowered) -> String {
         lines.push(match step {
             Step::Directory { at, mode } => format!("directory {} {mode:o}", shown(at)),
             Step::File { at, content, mode } => {
-                let content = String::from_utf8_lossy(content);
+                let content = content.to_string_lossy();
                 format!("file {} {mode:o} {content:?}", shown(at))
             }
             Step::Copy { from, at } => format!("copy {} {}", shown(from), shown(at)),
             Step::Symlink { target, at } => format!("symlink {} -> {}", shown(at), shown(target)),
-            Step::Bind { source: Source::System(from), at, access } => {
+            Step::Bind { source: Source::System { path: from }, at, access } => {
                 format!("bind system {} {} {access:?}", shown(from), shown(at))
             }
-            Step::Bind { source: Source::Resolved(from), at, access } => {
+            Step::Bind { source: Source::Resolved { path: from }, at, access } => {
                 format!("bind {} {} {access:?}", shown(from), shown(at))
             }
             Step::ShowIfThere { from, at } => format!("show-if-there {} {}", shown(from), shown(at)),
@@ -134,7 +122,7 @@ fn text(lowered: &Lowered) -> String {
 }
 
 fn check(policy: &Policy, host: HostFacts, golden: ExpectFile) {
-    golden.assert_eq(&text(&lower(&fitted(policy, host))));
+    golden.assert_eq(&text(&lower(&fitted(policy, host), None)));
 }
 
 #[test]
@@ -175,7 +163,7 @@ fn of_a_policy_that_says_much() {
 
 #[test]
 fn is_the_same_for_the_same_plan() {
-    let once = || text(&lower(&fitted(&much(), host(0))));
+    let once = || text(&lower(&fitted(&much(), host(0)), None));
     assert_eq!(once(), once());
 }
 
@@ -183,7 +171,7 @@ fn is_the_same_for_the_same_plan() {
 fn every_mount_point_is_made_before_it_is_used() {
     for (policy, uid) in [(built_in(), 0), (much(), 1000), (much(), 0)] {
         let mut made: Vec<std::path::PathBuf> = vec!["".into()];
-        for step in lower(&fitted(&policy, host(uid))).steps {
+        for step in lower(&fitted(&policy, host(uid)), None).ground.steps {
             let place = |at: &CString| std::path::PathBuf::from(OsStr::from_bytes(at.as_bytes()));
             // What makes its own place needs only its parent; what covers needs the place itself, or a bind above it.
             let (at, makes) = match &step {
@@ -208,16 +196,16 @@ fn every_mount_point_is_made_before_it_is_used() {
 #[test]
 fn the_second_layer_lets_nothing_be_written_that_the_first_does_not() {
     for policy in [built_in(), much()] {
-        let lowered = lower(&fitted(&policy, host(1000)));
+        let lowered = lower(&fitted(&policy, host(1000)), None);
         let writable = |path: &Path| {
-            lowered.steps.iter().any(|step| match step {
+            lowered.ground.steps.iter().any(|step| match step {
                 Step::Bind { at, access: Access::ReadWrite, .. } | Step::Scratch { at, .. } => {
                     Path::new("/").join(OsStr::from_bytes(at.as_bytes())) == path
                 }
                 _ => false,
             })
         };
-        for rule in lowered.landlock.expect("a second layer").rules {
+        for rule in lowered.inside.landlock.expect("a second layer").rules {
             let path = Path::new(OsStr::from_bytes(rule.path.as_bytes())).to_owned();
             // The kernel guards these by itself.
             let own = ["/dev", "/proc"].iter().any(|own| path == Path::new(own));
@@ -233,25 +221,25 @@ fn a_gap_that_was_accepted_leaves_its_layer_out_and_no_other() {
     without.mechanisms.insert(Mechanism::Seccomp, fails.clone());
     let mut policy = built_in();
     policy.accept = vec![Sourced::new(Guarantee::Syscalls, Origin::Api)];
-    let lowered = lower(&fitted(&policy, without));
-    assert!(lowered.filter.is_none() && lowered.landlock.is_some());
+    let lowered = lower(&fitted(&policy, without), None);
+    assert!(lowered.inside.filter.is_none() && lowered.inside.landlock.is_some());
 
     let mut without = host(1000);
     without.mechanisms.insert(Mechanism::Landlock, fails.clone());
     without.landlock_abi = 0;
     policy.accept = vec![Sourced::new(Guarantee::SecondLayer, Origin::Api)];
-    let lowered = lower(&fitted(&policy, without));
-    assert!(lowered.filter.is_some() && lowered.landlock.is_none());
+    let lowered = lower(&fitted(&policy, without), None);
+    assert!(lowered.inside.filter.is_some() && lowered.inside.landlock.is_none());
 
     // Accepting what is not missing changes nothing.
-    let lowered = lower(&fitted(&policy, host(1000)));
-    assert!(lowered.filter.is_some() && lowered.landlock.is_some());
+    let lowered = lower(&fitted(&policy, host(1000)), None);
+    assert!(lowered.inside.filter.is_some() && lowered.inside.landlock.is_some());
 
     let mut without = host(0);
     without.mechanisms.insert(Mechanism::IdmappedMounts, fails);
     policy.accept = vec![Sourced::new(Guarantee::Privileges, Origin::Api)];
-    let lowered = lower(&fitted(&policy, without));
-    assert_eq!(lowered.identity, Identity::HostRoot);
+    let lowered = lower(&fitted(&policy, without), None);
+    assert_eq!(lowered.ground.identity, Identity::HostRoot);
     let covers = Step::Protect { at: c("proc/sys") };
-    assert!(lowered.steps.contains(&covers), "the host's uid 0 must not write kernel settings");
+    assert!(lowered.ground.steps.contains(&covers), "the host's uid 0 must not write kernel settings");
 }

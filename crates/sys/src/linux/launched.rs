@@ -1,21 +1,14 @@
-//! The caller's half of a launch: one clone, the maps, the trees that only the caller may map, and then the reports.
+//! A sandbox in which a command runs, as its caller sees it: reports, signals, and the end.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::cgroup::Entrance;
-use super::child::{Line, Stage};
-use super::recipe::{Access, Identity, NetNamespace, Recipe, Source, Step};
-use super::shim::{self, Prepared};
+use super::child::Stage;
+use super::recipe::{Recipe, Source, Step};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
-use super::{creds, mount};
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::ptr;
 use std::time::Duration;
-
-/// Room for the few frames between the last clone and exec.
-const STACK_BYTES: usize = 64 * 1024;
 
 /// Why a sandbox did not come to be.
 #[derive(Debug, thiserror::Error)]
@@ -75,9 +68,9 @@ impl SpawnError {
 /// A sandbox in which the command runs. Dropping it kills everything inside and waits until it is gone.
 #[derive(Debug)]
 pub struct Launched {
-    shim: Child,
-    control: OwnedFd,
-    master: Option<OwnedFd>,
+    pub(crate) shim: Child,
+    pub(crate) control: OwnedFd,
+    pub(crate) master: Option<OwnedFd>,
 }
 
 /// What the shim reports.
@@ -158,12 +151,29 @@ impl Launched {
         self.shim.kill();
     }
 
+    /// Leaves a shim that has told the end to the system's first process, if that collects what is left to it. All that
+    /// remains is the kernel's work on the namespaces; everything inside was gone before the end was told. Only for a
+    /// caller that ends now, too.
+    pub fn leave(mut self) {
+        if first_process_collects() {
+            self.shim.reaped = true;
+        } else {
+            self.wait_gone();
+        }
+    }
+
     /// Ends what is left and waits until it is gone: a pid namespace ends before its first process does.
     pub fn wait_gone(mut self) {
         // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
         self.shim.kill();
         self.shim.reap();
     }
+}
+
+/// Whether orphans are collected here. The first process of the machine does that; that of a container is any program.
+fn first_process_collects() -> bool {
+    // The kernel gives the machine's own pid namespace this number.
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")
 }
 
 /// A child process that does not outlive its owner.
@@ -255,112 +265,8 @@ pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: 
 pub(crate) const NAMESPACES: u64 =
     (libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) as u64;
 
-/// Carries a recipe out: returns when the command has been executed, or with what kept it from that.
-pub fn spawn(recipe: &Recipe) -> Result<Launched, SpawnError> {
-    let caller = |what: &str, call| {
-        let what = what.to_owned();
-        move |errno| SpawnError::Caller { what, call, errno }
-    };
-    let (ours, theirs) = socket_pair().map_err(caller("make the control socket", "socketpair"))?;
-    let argv = pointers(&recipe.command.argv);
-    let envp = pointers(&recipe.command.env);
-    let mut stack = vec![0u8; STACK_BYTES];
-    let network = if recipe.net == NetNamespace::Own { libc::CLONE_NEWNET as u64 } else { 0 };
-
-    let cgroup = match &recipe.cgroup {
-        Some(Entrance::Born(directory)) => Some(directory.as_fd()),
-        Some(Entrance::Join(_)) | None => None,
-    };
-    let shim = clone_into(NAMESPACES | network, cgroup, || {
-        let prepared = Prepared { recipe, argv: &argv, envp: &envp, stack: &mut stack };
-        // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's, and closed
-        // on exec: whoever holds it can speak as the shim.
-        let control = unsafe { OwnedFd::from_raw_fd(libc::fcntl(theirs.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)) };
-        // SAFETY: the parent's end must not stay open here, or the lifeline would never end.
-        unsafe { libc::close(ours.as_raw_fd()) };
-        shim::live(prepared, control)
-    })
-    .map_err(|errno| SpawnError::Namespaces { errno })?;
-    drop(theirs);
-
-    let mut launched = Launched { shim, control: ours, master: None };
-    match recipe.identity {
-        Identity::Same { .. } => {}
-        Identity::Range { base, count, .. } => launched.give_range(recipe, base, count)?,
-        Identity::HostRoot => launched.give_host_root()?,
-    }
-    launched.await_ready(recipe)?;
-    Ok(launched)
-}
-
 impl Launched {
-    /// Maps a range and sends the trees whose owners are mapped through it.
-    fn give_range(&self, recipe: &Recipe, base: u32, count: u32) -> Result<(), SpawnError> {
-        let mut line = Line::new();
-        self.write_map("uid_map", line.map(0, base, count))?;
-        self.write_map("gid_map", line.map(0, base, count))?;
-        let userns = std::fs::File::open(self.proc_path("ns/user")).map_err(|error| SpawnError::Caller {
-            what: "open the user namespace".to_owned(),
-            call: "open",
-            errno: Errno(error.raw_os_error().unwrap_or(libc::EIO)),
-        })?;
-        let mut trees = Vec::new();
-        for step in &recipe.steps {
-            let Step::Bind { source: Source::Resolved(path), access, .. } = step else { continue };
-            let shown = OsStr::from_bytes(path.as_bytes()).display();
-            let fault = |call| move |errno| (call, errno);
-            let tree = mount::locate(path)
-                .map_err(fault("openat2"))
-                .and_then(|place| mount::clone_tree(place.as_fd()).map_err(fault("open_tree")))
-                .and_then(|tree| {
-                    let read_only = if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
-                    let flags = mount::NOSUID | mount::NODEV | read_only;
-                    mount::idmap_tree(tree.as_fd(), userns.as_fd(), flags)
-                        .map_err(fault("mount_setattr MOUNT_ATTR_IDMAP"))?;
-                    Ok(tree)
-                })
-                .map_err(|(call, errno)| SpawnError::Caller { what: format!("show `{shown}` inside"), call, errno })?;
-            trees.push(tree);
-        }
-        if let Identity::Range { uid, gid, .. } = recipe.identity {
-            for stream in &recipe.command.stdio {
-                give_pipe(stream.as_fd(), base + uid, base + gid);
-            }
-        }
-        let numbers: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
-        self.send_go(&numbers)
-    }
-
-    fn give_host_root(&self) -> Result<(), SpawnError> {
-        let mut line = Line::new();
-        self.write_map("uid_map", line.map(0, 0, 1))?;
-        self.write_map("gid_map", line.map(0, 0, 1))?;
-        self.send_go(&[])
-    }
-
-    fn proc_path(&self, name: &str) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/{name}", self.shim.pid))
-    }
-
-    fn write_map(&self, name: &str, line: &[u8]) -> Result<(), SpawnError> {
-        let path = CString::new(self.proc_path(name).into_os_string().into_encoded_bytes())
-            .expect("invariant: the path is made of digits and a literal");
-        creds::write_file(&path, line).map_err(|errno| SpawnError::Caller {
-            what: "write the user and group maps".to_owned(),
-            call: "write uid_map",
-            errno,
-        })
-    }
-
-    fn send_go(&self, trees: &[i32]) -> Result<(), SpawnError> {
-        wire::send(self.control.as_fd(), &Record::new(Tag::Go), trees).map_err(|errno| SpawnError::Caller {
-            what: "give the go-ahead".to_owned(),
-            call: "sendmsg",
-            errno,
-        })
-    }
-
-    fn await_ready(&mut self, recipe: &Recipe) -> Result<(), SpawnError> {
+    pub(crate) fn await_ready(&mut self, recipe: &Recipe) -> Result<(), SpawnError> {
         loop {
             let mut descriptors = [None];
             let record = match wire::receive(self.control.as_fd(), &mut descriptors) {
@@ -375,26 +281,13 @@ impl Launched {
             } else if record.tag == Tag::NotStarted as u32 {
                 return Err(SpawnError::NotStarted { errno: Errno(record.c) });
             } else if record.tag == Tag::Failed as u32 {
-                return Err(described(recipe, &record));
+                return Err(described(&recipe.ground.steps, &record));
             }
         }
     }
 }
 
-/// Gives an anonymous pipe to the user inside, so that `/dev/stdout` can be opened by name there; others have no names.
-fn give_pipe(stream: BorrowedFd<'_>, uid: u32, gid: u32) {
-    const PIPEFS_MAGIC: u64 = 0x5049_5045;
-    // SAFETY: all-zero is a valid `statfs`, which the call fills; the descriptor is borrowed for the calls.
-    unsafe {
-        let mut disk: libc::statfs = std::mem::zeroed();
-        if libc::fstatfs(stream.as_raw_fd(), &raw mut disk) == 0 && u64::try_from(disk.f_type) == Ok(PIPEFS_MAGIC) {
-            // A convenience: a pipe that stays another's can still be used through its descriptor.
-            libc::fchown(stream.as_raw_fd(), uid, gid);
-        }
-    }
-}
-
-fn described(recipe: &Recipe, record: &Record) -> SpawnError {
+fn described(steps: &[Step], record: &Record) -> SpawnError {
     let Some(stage) = Stage::from_number(record.a) else { return SpawnError::Vanished };
     let (what, call) = stage.words();
     let errno = Errno(record.c);
@@ -402,7 +295,7 @@ fn described(recipe: &Recipe, record: &Record) -> SpawnError {
         return SpawnError::Inside { what: what.to_owned(), call, errno, step: None };
     }
     let index = record.b as usize;
-    let (what, call) = recipe.steps.get(index).map_or((what.to_owned(), call), step_words);
+    let (what, call) = steps.get(index).map_or((what.to_owned(), call), step_words);
     SpawnError::Inside { what, call, errno, step: Some(index) }
 }
 
@@ -414,7 +307,7 @@ fn step_words(step: &Step) -> (String, &'static str) {
         Step::File { at, .. } => (format!("write `/{}`", shown(at)), "open"),
         Step::Copy { from, .. } => (format!("copy `{}`", shown(from)), "read"),
         Step::Symlink { at, .. } => (format!("make the link `/{}`", shown(at)), "symlink"),
-        Step::Bind { source: Source::System(path) | Source::Resolved(path), at, .. } => {
+        Step::Bind { source: Source::System { path } | Source::Resolved { path }, at, .. } => {
             (format!("show `{}` at `/{}`", shown(path), shown(at)), "move_mount")
         }
         Step::ShowIfThere { from, .. } => (format!("show `{}`", shown(from)), "move_mount"),
@@ -426,11 +319,6 @@ fn step_words(step: &Step) -> (String, &'static str) {
         Step::Pin { at } => (format!("pin `/{}`", shown(at)), "move_mount"),
         Step::Hide { at, .. } => (format!("hide `/{}`", shown(at)), "move_mount"),
     }
-}
-
-/// A list as exec wants it: pointers to C strings, ended by null.
-fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
-    strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
 pub(crate) fn socket_pair() -> Result<(OwnedFd, OwnedFd), Errno> {

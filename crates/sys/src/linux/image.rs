@@ -1,0 +1,278 @@
+//! A recipe as bytes: how it reaches a child that was there first, or one that is another program.
+//!
+//! Reading borrows from the bytes and does not allocate: it happens between clone and exec. Both ends are the same
+//! build of polder, so there is no version and no padding; what does not read whole is refused whole.
+
+use super::recipe::{
+    Access, Command, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit,
+    Source, Step, Swept, Terminal,
+};
+use super::syscalls::Guarded;
+use std::ffi::{CStr, CString};
+use std::marker::PhantomData;
+
+/// The bytes of a recipe. Without a ground, the shim stands on one that somebody else built.
+pub(crate) fn encode(ground: Option<&Ground>, inside: &Inside) -> Vec<u8> {
+    let mut out = Vec::with_capacity(16 * 1024);
+    ground.put(&mut out);
+    inside.put(&mut out);
+    out
+}
+
+/// A recipe, read from its bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Image<'a> {
+    pub(crate) ground: Option<GroundImage<'a>>,
+    pub(crate) inside: InsideImage<'a>,
+}
+
+impl<'a> Image<'a> {
+    /// Reads the bytes; `None` if they are not a whole recipe.
+    pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader { rest: bytes };
+        let image = Self { ground: Take::take(&mut reader)?, inside: Take::take(&mut reader)? };
+        reader.rest.is_empty().then_some(image)
+    }
+}
+
+/// [`Ground`], borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct GroundImage<'a> {
+    pub(crate) identity: Identity,
+    pub(crate) net: NetNamespace,
+    pub(crate) scratch_bytes: u64,
+    pub(crate) steps: List<'a, Step<&'a CStr>>,
+    pub(crate) hostname: &'a CStr,
+}
+
+/// [`Inside`], borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct InsideImage<'a> {
+    pub(crate) rlimits: List<'a, Rlimit>,
+    pub(crate) landlock: Option<LandlockImage<'a>>,
+    pub(crate) filter: Option<Guarded>,
+    pub(crate) reserved: List<'a, Reserved<&'a CStr>>,
+    pub(crate) swept: List<'a, SweptImage<'a>>,
+    pub(crate) command: CommandImage<'a>,
+}
+
+/// [`Swept`], borrowed.
+pub(crate) type SweptImage<'a> = Swept<&'a CStr, List<'a, &'a CStr>>;
+
+/// [`LandlockSpec`], borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct LandlockImage<'a> {
+    pub(crate) abi: u32,
+    pub(crate) rules: List<'a, LandlockRule<&'a CStr>>,
+}
+
+/// [`Command`], borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct CommandImage<'a> {
+    pub(crate) candidates: List<'a, &'a CStr>,
+    pub(crate) argv: List<'a, &'a CStr>,
+    pub(crate) env: List<'a, &'a CStr>,
+    pub(crate) workdir: &'a CStr,
+    pub(crate) terminal: Option<Terminal>,
+}
+
+/// Items one after the other, read anew each time somebody looks.
+pub(crate) struct List<'a, T> {
+    count: u32,
+    bytes: &'a [u8],
+    items: PhantomData<T>,
+}
+
+impl<T> Clone for List<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for List<'_, T> {}
+
+impl<'a, T: Take<'a>> List<'a, T> {
+    pub(crate) fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> + use<'a, T> {
+        let mut reader = Reader { rest: self.bytes };
+        (0..self.count).map(move |_| T::take(&mut reader).expect("invariant: every item was read once by `take`"))
+    }
+}
+
+/// Writes itself.
+trait Put {
+    fn put(&self, out: &mut Vec<u8>);
+}
+
+/// Reads itself.
+pub(crate) trait Take<'a>: Sized {
+    fn take(from: &mut Reader<'a>) -> Option<Self>;
+}
+
+/// What is left to read.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(taken)
+    }
+}
+
+macro_rules! number {
+    ($($type:ty),*) => {$(
+        impl Put for $type {
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_ne_bytes());
+            }
+        }
+
+        impl<'a> Take<'a> for $type {
+            fn take(from: &mut Reader<'a>) -> Option<Self> {
+                Some(Self::from_ne_bytes(from.bytes(size_of::<Self>())?.try_into().ok()?))
+            }
+        }
+    )*};
+}
+number!(u8, u16, u32, u64);
+
+/// A structure: its fields in order.
+macro_rules! fields {
+    ($owned:ty, $borrowed:ty { $($field:ident),* } $(, $generic:ident)*) => {
+        impl<$($generic: Put),*> Put for $owned {
+            fn put(&self, out: &mut Vec<u8>) {
+                $(self.$field.put(out);)*
+            }
+        }
+
+        impl<'a> Take<'a> for $borrowed {
+            fn take(from: &mut Reader<'a>) -> Option<Self> {
+                Some(Self { $($field: Take::take(from)?),* })
+            }
+        }
+    };
+}
+fields!(Ground, GroundImage<'a> { identity, net, scratch_bytes, steps, hostname });
+fields!(Inside, InsideImage<'a> { rlimits, landlock, filter, reserved, swept, command });
+fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
+fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
+fields!(Rlimit, Rlimit { resource, value });
+fields!(Terminal, Terminal { rows, columns });
+fields!(LandlockRule<S>, LandlockRule<&'a CStr> { path, access, missing }, S);
+fields!(Reserved<S>, Reserved<&'a CStr> { directory, name }, S);
+fields!(Swept<S, L>, Swept<&'a CStr, List<'a, &'a CStr>> { path, aside, only_with }, S, L);
+
+/// A choice: the number of the variant, and its fields in order.
+macro_rules! variants {
+    ($owned:ty, $borrowed:ty { $($number:literal = $variant:ident { $($field:ident),* }),* $(,)? } $(, $generic:ident)*) => {
+        impl<$($generic: Put),*> Put for $owned {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        out.push($number);
+                        $($field.put(out);)*
+                    })*
+                }
+            }
+        }
+
+        impl<'a> Take<'a> for $borrowed {
+            fn take(from: &mut Reader<'a>) -> Option<Self> {
+                Some(match u8::take(from)? {
+                    $($number => Self::$variant { $($field: Take::take(from)?),* },)*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
+variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
+variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
+variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
+variants!(Identity, Identity { 0 = Same { uid, gid }, 1 = Range { uid, gid, base, count }, 2 = HostRoot {} });
+variants!(Source<S>, Source<&'a CStr> { 0 = System { path }, 1 = Resolved { path } }, S);
+variants!(Step<S>, Step<&'a CStr> {
+    0 = Directory { at, mode },
+    1 = File { at, content, mode },
+    2 = Copy { from, at },
+    3 = Symlink { target, at },
+    4 = Bind { source, at, access },
+    5 = ShowIfThere { from, at },
+    6 = Device { from, at },
+    7 = Scratch { at },
+    8 = Proc { at },
+    9 = Terminals { at },
+    10 = Protect { at },
+    11 = Pin { at },
+    12 = Hide { at, missing },
+}, S);
+
+impl Put for CString {
+    fn put(&self, out: &mut Vec<u8>) {
+        let bytes = self.as_bytes_with_nul();
+        (bytes.len() as u32).put(out);
+        out.extend_from_slice(bytes);
+    }
+}
+
+impl<'a> Take<'a> for &'a CStr {
+    fn take(from: &mut Reader<'a>) -> Option<Self> {
+        let len = u32::take(from)?;
+        CStr::from_bytes_with_nul(from.bytes(len as usize)?).ok()
+    }
+}
+
+impl<T: Put> Put for Option<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(self.is_some()));
+        if let Some(value) = self {
+            value.put(out);
+        }
+    }
+}
+
+impl<T: Put> Put for &T {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self).put(out);
+    }
+}
+
+impl<'a, T: Take<'a>> Take<'a> for Option<T> {
+    fn take(from: &mut Reader<'a>) -> Option<Self> {
+        match u8::take(from)? {
+            0 => Some(None),
+            1 => T::take(from).map(Some),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Put> Put for Vec<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u32).put(out);
+        self.iter().for_each(|item| item.put(out));
+    }
+}
+
+impl<'a, T: Take<'a>> Take<'a> for List<'a, T> {
+    fn take(from: &mut Reader<'a>) -> Option<Self> {
+        let count = u32::take(from)?;
+        let before = from.rest;
+        // Read once now, so that whoever walks the list later meets no surprise.
+        for _ in 0..count {
+            T::take(from)?;
+        }
+        let bytes = &before[..before.len() - from.rest.len()];
+        Some(Self { count, bytes, items: PhantomData })
+    }
+}
+
+#[cfg(test)]
+mod tests;

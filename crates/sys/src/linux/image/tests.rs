@@ -1,0 +1,91 @@
+use super::*;
+
+fn c(text: &str) -> CString {
+    CString::new(text).expect("no NUL in a test's text")
+}
+
+fn ground() -> Ground {
+    Ground {
+        identity: Identity::Range { uid: 1, gid: 2, base: 3, count: 4 },
+        net: NetNamespace::Own,
+        scratch_bytes: u64::MAX,
+        steps: vec![
+            Step::Directory { at: c("a"), mode: 0o755 },
+            Step::File { at: c("f"), content: c("one\ntwo\n"), mode: 0o644 },
+            Step::Copy { from: c("/etc/x"), at: c("etc/x") },
+            Step::Symlink { target: c("../tmp"), at: c("var/tmp") },
+            Step::Bind { source: Source::System { path: c("/usr") }, at: c("usr"), access: Access::ReadOnly },
+            Step::Bind { source: Source::Resolved { path: c("/ws") }, at: c("ws"), access: Access::ReadWrite },
+            Step::ShowIfThere { from: c("/etc/ssl"), at: c("etc/ssl") },
+            Step::Device { from: c("/dev/null"), at: c("dev/null") },
+            Step::Scratch { at: c("tmp") },
+            Step::Proc { at: c("proc") },
+            Step::Terminals { at: c("dev/pts") },
+            Step::Protect { at: c("ws/.git") },
+            Step::Pin { at: c("ws") },
+            Step::Hide { at: c("ws/secret"), missing: Missing::Skip },
+        ],
+        hostname: c("polder"),
+    }
+}
+
+fn inside() -> Inside {
+    Inside {
+        rlimits: vec![Rlimit { resource: 7, value: 1024 }],
+        landlock: Some(LandlockSpec {
+            abi: 7,
+            rules: vec![LandlockRule { path: c("/"), access: Access::ReadOnly, missing: Missing::Fail }],
+        }),
+        filter: Some(Guarded::Yes),
+        reserved: vec![
+            Reserved { directory: None, name: c(".env") },
+            Reserved { directory: Some(c("/ws")), name: c(".git") },
+        ],
+        swept: vec![Swept { path: c("/ws/HEAD"), aside: c("/ws/HEAD.x"), only_with: vec![c("refs"), c("objects")] }],
+        command: Command {
+            candidates: vec![c("/bin/true")],
+            argv: vec![c("true"), c(""), c("ü\n")],
+            env: vec![c("A=1")],
+            workdir: c("/ws"),
+            terminal: Some(Terminal { rows: 24, columns: 80 }),
+        },
+    }
+}
+
+/// The text of a recipe, the same for both of its forms.
+fn text(items: impl Iterator<Item = impl std::fmt::Debug>) -> Vec<String> {
+    items.map(|item| format!("{item:?}")).collect()
+}
+
+#[test]
+fn what_was_written_is_what_is_read() {
+    let (ground, inside) = (ground(), inside());
+    let bytes = encode(Some(&ground), &inside);
+    let image = Image::decode(&bytes).expect("a whole recipe");
+    let read = image.ground.expect("it has a ground");
+    assert_eq!((read.identity, read.net, read.scratch_bytes), (ground.identity, ground.net, ground.scratch_bytes));
+    assert_eq!(read.hostname, ground.hostname.as_c_str());
+    assert_eq!(text(read.steps.iter()), text(ground.steps.iter()));
+    let command = image.inside.command;
+    assert_eq!(text(image.inside.rlimits.iter()), text(inside.rlimits.iter()));
+    assert_eq!(text(image.inside.reserved.iter()), text(inside.reserved.iter()));
+    assert_eq!(image.inside.filter, inside.filter);
+    let landlock = image.inside.landlock.expect("it has a second layer");
+    assert_eq!(text(landlock.rules.iter()), text(inside.landlock.expect("made above").rules.iter()));
+    let swept = image.inside.swept.iter().next().expect("one is swept");
+    assert_eq!((swept.path, swept.aside), (c"/ws/HEAD", c"/ws/HEAD.x"));
+    assert_eq!(swept.only_with.iter().collect::<Vec<_>>(), [c"refs", c"objects"]);
+    assert_eq!(command.argv.iter().collect::<Vec<_>>(), [c"true", c"", c"ü\n"]);
+    assert_eq!(command.env.len(), 1);
+    assert_eq!(command.terminal, inside.command.terminal);
+}
+
+#[test]
+fn a_part_of_a_recipe_is_no_recipe() {
+    let bytes = encode(Some(&ground()), &inside());
+    for len in 0..bytes.len() {
+        assert!(Image::decode(&bytes[..len]).is_none(), "{len} of {} bytes were taken for the whole", bytes.len());
+    }
+    let longer = [bytes.as_slice(), &[0]].concat();
+    assert!(Image::decode(&longer).is_none(), "what comes after the end is not ignored");
+}
