@@ -22,9 +22,7 @@ pub mod terminal;
 pub mod wait;
 mod wire;
 
-pub use call::Errno;
 pub use recipe::{
-    Access, Command, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Rlimit, Source,
-    Step, Swept, Terminal,
+    Access, Identity, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Source, Step, Swept,
 };
 pub use spawn::{Ended, Launched, Report, SpawnError, spawn};

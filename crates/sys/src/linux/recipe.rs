@@ -4,10 +4,10 @@
 //! root, without a leading slash, because the child builds the root below its working directory.
 
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
 
 use super::cgroup::Entrance;
 use super::filter::Instruction;
+use crate::command::{Command, Rlimit};
 
 /// Everything the child will do.
 #[derive(Debug)]
@@ -197,15 +197,6 @@ pub enum Source {
     Resolved(CString),
 }
 
-/// A resource limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rlimit {
-    /// `RLIMIT_*`.
-    pub resource: u32,
-    /// Both the soft and the hard value; lowered to the caller's hard limit where that is lower.
-    pub value: u64,
-}
-
 /// The rules of the second layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LandlockSpec {
@@ -244,30 +235,4 @@ pub struct Swept {
     pub aside: CString,
     /// Only if all of these exist.
     pub only_with: Vec<CString>,
-}
-
-/// What runs in the end.
-#[derive(Debug)]
-pub struct Command {
-    /// The files to try, in order, absolute or relative to the working directory.
-    pub candidates: Vec<CString>,
-    /// Its arguments, the first of which is its name.
-    pub argv: Vec<CString>,
-    /// Its environment, `NAME=value`.
-    pub env: Vec<CString>,
-    /// Where it starts, absolute inside.
-    pub workdir: CString,
-    /// Standard input, output and error; ignored with a terminal.
-    pub stdio: [OwnedFd; 3],
-    /// Whether it gets a terminal of the sandbox's own.
-    pub terminal: Option<Terminal>,
-}
-
-/// The size of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terminal {
-    /// Lines.
-    pub rows: u16,
-    /// Characters on a line.
-    pub columns: u16,
 }

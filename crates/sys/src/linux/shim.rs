@@ -7,9 +7,10 @@
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::{Failure, Stage, set_up};
 use super::guard::Guard;
-use super::recipe::{Command, Recipe, Swept, Terminal};
+use super::recipe::{Recipe, Swept};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
+use crate::{Command, Terminal};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
