@@ -10,7 +10,7 @@ mod prepare;
 mod pump;
 mod watch;
 
-pub use choose::{Chosen, Unfit, choose};
+pub use choose::{Chosen, Unfit};
 pub use facts::{FactsError, gather, machine};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};
