@@ -20,6 +20,10 @@ use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::time::Duration;
 
+/// The number of open files of one process, as an [`Rlimit`] names it; systems and libraries disagree on its type.
+#[expect(clippy::unnecessary_cast, reason = "its type differs between systems")]
+pub const OPEN_FILES: u32 = libc::RLIMIT_NOFILE as u32;
+
 /// Why a command did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
