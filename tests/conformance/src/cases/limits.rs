@@ -105,11 +105,11 @@ pub(super) fn open_files_are_bounded(scene: &Scene) {
 
 pub(super) fn private_file_systems_are_bounded(scene: &Scene) {
     let fill = "head -c 20M /dev/zero >/tmp/big";
-    scene.says(&scene.sandbox(), fill);
     let sandbox = scene.sandbox().disk("8M");
     if !scene.keeps(&sandbox, Guarantee::Disk) {
         return;
     }
+    scene.says(&scene.sandbox(), fill);
     for fill in [fill, "head -c 20M /dev/zero >~/big", "head -c 20M /dev/zero >/dev/shm/big"] {
         let finished = scene.sh(&sandbox, fill);
         assert_eq!(finished.outcome.exit_code(), 1, "{}", told(&finished));
