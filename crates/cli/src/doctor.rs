@@ -3,7 +3,7 @@
 use crate::args::DoctorArgs;
 use crate::exit::Failure;
 use crate::render::text;
-use polder::{Availability, HostFacts, Mechanism, Probe};
+use polder::{Availability, EngineClass, HostFacts, Mechanism, Probe};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,7 +20,10 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
         .iter()
         .map(|engine| Finding { id: engine.id(), class: engine.class().name(), availability: engine.probe(&host) })
         .collect();
-    let contained = findings.iter().any(|finding| matches!(finding.availability, Availability::Available { .. }));
+    // What enforces nothing contains nothing, wherever it works.
+    let contains = |finding: &&Finding| finding.class != EngineClass::None.name();
+    let works = |finding: &Finding| matches!(finding.availability, Availability::Available { .. });
+    let contained = findings.iter().filter(contains).any(works);
     let mut out = io::stdout().lock();
     let printed = if args.json {
         writeln!(out, "{}", as_json(&host, &findings, contained))

@@ -31,6 +31,9 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let chosen = planned.into_chosen()?;
+    if !json {
+        text::gaps(chosen.fitted.accepted()).iter().for_each(|line| say(line));
+    }
     let sink = &mut |event| teller.tell(event);
     let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
     let outcome = polder_run::run(chosen, streams, supervision)?;
@@ -103,8 +106,9 @@ impl Teller {
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
             EventKind::Violation(violation) => self.violations.push(violation),
-            EventKind::Downgrade { guarantee, reason } => say(&format!("without `{guarantee}`: {reason}")),
-            EventKind::Starting { .. }
+            // Told before the start, together.
+            EventKind::Downgrade { .. }
+            | EventKind::Starting { .. }
             | EventKind::Ready
             | EventKind::Limit(_)
             | EventKind::Exit(_)

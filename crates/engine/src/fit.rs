@@ -2,6 +2,7 @@
 
 use polder_facts::{Gap, Guarantee, HostFacts, Origin};
 use polder_plan::Plan;
+use polder_policy::EngineChoice;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -116,7 +117,11 @@ pub struct Refusal {
 
 impl Fit {
     /// The right to start, if every guarantee is enforced, or weaker and accepted by the plan.
+    ///
+    /// An engine that enforces nothing starts only where a policy permits it and the run asks for it by name; that
+    /// permission is then who accepts the gaps. What is required stays required.
     pub fn require(self, plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Fitted, Refused> {
+        let permission = if self.class == EngineClass::None { Some(self.permission(plan)?) } else { None };
         let mut refusals: Vec<Refusal> = self
             .impossible
             .iter()
@@ -134,10 +139,10 @@ impl Fit {
                 Verdict::Weaker { gap, .. } | Verdict::Cannot { gap } => gap,
             };
             let required = plan.require.iter().find(|said| said.value == guarantee);
-            let accept = plan.accept.iter().find(|said| said.value == guarantee);
-            match (required, accept) {
-                (None, Some(said)) => {
-                    accepted.push(Accepted { guarantee, gap: gap.clone(), origin: said.origin.clone() });
+            let accept = plan.accept.iter().find(|said| said.value == guarantee).map(|said| &said.origin);
+            match (required, accept.or(permission.as_ref())) {
+                (None, Some(origin)) => {
+                    accepted.push(Accepted { guarantee, gap: gap.clone(), origin: origin.clone() });
                 }
                 (Some(said), _) => refusals.push(Refusal {
                     guarantee: Some(guarantee),
@@ -168,6 +173,30 @@ impl Fit {
         } else {
             Err(Refused { engine: self.engine, refusals })
         }
+    }
+}
+
+impl Fit {
+    /// Who permits this plan to run without a sandbox.
+    fn permission(&self, plan: &Plan) -> Result<Origin, Refused> {
+        let refused = |reason: &str, remedy: &str| Refused {
+            engine: self.engine,
+            refusals: vec![Refusal {
+                guarantee: None,
+                reason: reason.to_owned(),
+                remedy: Some(remedy.to_owned()),
+                acceptable: false,
+            }],
+        };
+        if !matches!(&plan.engine.value, EngineChoice::Named(id) if id == self.engine) {
+            return Err(refused("it enforces nothing and was not asked for by name", "ask for it by name"));
+        }
+        plan.unsandboxed_permitted.clone().ok_or_else(|| {
+            refused(
+                "it enforces nothing and is not permitted",
+                "a user or system file permits it with `allow_unsandboxed: true`",
+            )
+        })
     }
 }
 

@@ -12,7 +12,7 @@ pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
 pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 
 use polder_facts::HostFacts;
-use polder_plan::Plan;
+use polder_plan::{Plan, World};
 
 /// What enforces a policy. Engines are values in a list; nothing outside their folder knows their names.
 pub trait Engine: Send + Sync {
@@ -30,6 +30,11 @@ pub trait Engine: Send + Sync {
     /// Whether it makes its file system from an image.
     fn takes_image(&self) -> bool {
         false
+    }
+
+    /// Whose file system a command sees. A plan is made for a world, so that it promises no path that cannot be there.
+    fn world(&self) -> World {
+        World::Made
     }
 
     /// Whether it can be used here, judged from what the probes found.

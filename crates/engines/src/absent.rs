@@ -26,14 +26,12 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
         engine("bubblewrap", &["bwrap"], EngineClass::Namespace),
         image("podman", &[], EngineClass::Container),
         image(IMAGE_ENGINE, &["container"], EngineClass::Container),
-        engine("seatbelt", &[], EngineClass::Policy),
         engine("firejail", &[], EngineClass::Namespace),
         engine("nsjail", &[], EngineClass::Namespace),
         image("vm", &[], EngineClass::Vm),
         engine("wasi", &[], EngineClass::Wasm),
         engine("hyperlight", &[], EngineClass::Vm),
         image("kubernetes", &[], EngineClass::Container),
-        engine("none", &["unsandboxed"], EngineClass::None),
     ];
     engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>)
 }

@@ -2,22 +2,49 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+mod in_place;
+#[cfg(target_os = "linux")]
 mod native;
+mod none;
+mod seatbelt;
+#[cfg(test)]
+mod testing;
 
 use polder_engine::Engine;
 use polder_policy::{EngineName, Vocabulary};
 
-/// Every engine that polder knows, in the order in which `auto` tries them; those that this build does not have come
-/// last and say so.
+/// Every engine that polder knows, in the order in which `auto` tries them; then those of other systems, those that
+/// this build does not have, and the one that enforces nothing.
 pub fn all() -> Vec<Box<dyn Engine>> {
-    let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(native::Native)];
+    let mut engines = auto();
+    engines.extend(foreign());
     engines.extend(absent::all());
+    engines.push(Box::new(none::Unsandboxed));
     engines
 }
 
-/// The engines that `auto` may choose, in its order.
+/// The engines that `auto` may choose, in its order. None of them enforces nothing.
+#[cfg(target_os = "linux")]
 pub fn auto() -> Vec<Box<dyn Engine>> {
     vec![Box::new(native::Native)]
+}
+
+/// The engines that `auto` may choose, in its order. None of them enforces nothing.
+#[cfg(not(target_os = "linux"))]
+pub fn auto() -> Vec<Box<dyn Engine>> {
+    vec![Box::new(seatbelt::Seatbelt)]
+}
+
+/// Engines of other systems, which say so.
+#[cfg(target_os = "linux")]
+fn foreign() -> Vec<Box<dyn Engine>> {
+    vec![Box::new(seatbelt::Seatbelt)]
+}
+
+/// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
+#[cfg(not(target_os = "linux"))]
+fn foreign() -> Vec<Box<dyn Engine>> {
+    Vec::new()
 }
 
 /// The engine with this name.

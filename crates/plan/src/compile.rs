@@ -1,7 +1,7 @@
 //! From policy and facts to a plan, or to every reason why there is none.
 
 use crate::env;
-use crate::plan::{Identity, Plan};
+use crate::plan::{Identity, Plan, World};
 use crate::view::{self, Viewed};
 use polder_facts::{GuestPath, HostFacts, Origin, Sourced};
 use polder_policy::Policy;
@@ -59,9 +59,14 @@ impl fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
-/// Resolves a policy against the facts of a host, for one command.
+/// Resolves a policy against the facts of a host, for one command in a world that is made for it.
 pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Result<Plan, Faults> {
-    let identity = identity(host);
+    compile_in(World::Made, policy, host, command)
+}
+
+/// Resolves a policy against the facts of a host, for one command in a world of this kind.
+pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[OsString]) -> Result<Plan, Faults> {
+    let identity = identity(world, host);
     let mut faults = Vec::new();
     if command.first().is_none_or(|name| name.is_empty()) {
         faults.push(Fault::new(Origin::BuiltIn, "there is no command", "name one after `--`"));
@@ -69,7 +74,7 @@ pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Resul
     if command.iter().any(|argument| argument.as_encoded_bytes().contains(&0)) {
         faults.push(Fault::new(Origin::BuiltIn, "an argument contains a NUL byte", "no program can receive it"));
     }
-    let Viewed { files, workdir } = match view::build(policy, host, &identity) {
+    let Viewed { files, workdir } = match view::build(world, policy, host, &identity) {
         Ok(viewed) if faults.is_empty() => viewed,
         Ok(_) => return Err(Faults(faults)),
         Err(more) => {
@@ -81,7 +86,8 @@ pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Resul
     let mut inside = env::filter(&policy.env, &host.environment);
     let is_visible = |dir: &Path| {
         let system = files.system.iter().any(|entry| dir.starts_with(entry.path.as_path()));
-        system || files.shown.iter().any(|shown| dir.starts_with(shown.guest.as_path()))
+        let shown = || files.shown.iter().any(|shown| dir.starts_with(shown.guest.as_path()));
+        world == World::Open || system || shown()
     };
     let path = OsString::from("PATH");
     if let Some(value) = inside.get(&path) {
@@ -89,9 +95,12 @@ pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Resul
         let kept = if cut.is_empty() { env::cut_path(DEFAULT_PATH.as_ref(), is_visible) } else { cut };
         inside.insert(path, kept);
     }
-    inside.insert("HOME".into(), identity.home.as_os_str().to_owned());
-    if inside.contains_key(&OsString::from("USER")) {
-        inside.insert("USER".into(), (&identity.name).into());
+    // On the host itself both are what they are, if they pass.
+    if world != World::Open {
+        inside.insert("HOME".into(), identity.home.as_os_str().to_owned());
+        if inside.contains_key(&OsString::from("USER")) {
+            inside.insert("USER".into(), (&identity.name).into());
+        }
     }
 
     let engine_options = policy
@@ -103,6 +112,7 @@ pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Resul
         sandbox: policy.name.clone(),
         engine: policy.engine.clone(),
         command: command.to_vec(),
+        world,
         workdir,
         identity,
         env: inside,
@@ -120,20 +130,18 @@ pub fn compile(policy: &Policy, host: &HostFacts, command: &[OsString]) -> Resul
     })
 }
 
-fn identity(host: &HostFacts) -> Identity {
+fn identity(world: World, host: &HostFacts) -> Identity {
     let user = &host.user;
+    let (uid, gid) = match world {
+        World::Made => (user.inside_uid, user.inside_gid),
+        // Nobody becomes another user in the host's own world.
+        World::Ruled | World::Open => (user.uid, user.gid),
+    };
     // `/` cannot be an empty directory of its own.
     let home = if user.home == Path::new("/") { PathBuf::from("/home/user") } else { user.home.clone() };
     let home = GuestPath::new(home)
         .unwrap_or_else(|_| GuestPath::new("/home/user").expect("invariant: a literal absolute path"));
-    Identity {
-        caller_is_root: user.uid == 0,
-        uid: user.inside_uid,
-        gid: user.inside_gid,
-        name: user.name.clone(),
-        home,
-        hostname: HOSTNAME,
-    }
+    Identity { caller_is_root: user.uid == 0, uid, gid, name: user.name.clone(), home, hostname: HOSTNAME }
 }
 
 impl Plan {

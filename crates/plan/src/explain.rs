@@ -1,6 +1,6 @@
 //! A plan as text: what `--dry-run` prints, and what the hash is taken over.
 
-use crate::plan::{MaskKind, Plan, Reserved, Role, SystemKind};
+use crate::plan::{MaskKind, Plan, Reserved, Role, SystemKind, World};
 use polder_facts::Sourced;
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, WorkspaceMode};
 use sha2::{Digest, Sha256};
@@ -30,6 +30,7 @@ impl fmt::Display for Plan {
             sandbox,
             engine,
             command,
+            world,
             workdir,
             identity,
             env,
@@ -56,9 +57,22 @@ impl fmt::Display for Plan {
         out.row("engine", choice, &engine.origin)?;
         out.row("command", &shown(command), "")?;
         out.row("workdir", &workdir.to_string(), "")?;
-        let caller = if identity.caller_is_root { "mapped from root" } else { "mapped to itself" };
-        out.row("user", &format!("{} (uid {}, {caller})", identity.name, identity.uid), "")?;
-        out.row("home", &format!("{} (empty, private)", identity.home), "")?;
+        match world {
+            World::Made => {
+                let caller = if identity.caller_is_root { "mapped from root" } else { "mapped to itself" };
+                out.row("user", &format!("{} (uid {}, {caller})", identity.name, identity.uid), "")?;
+                out.row("home", &format!("{} (empty, private)", identity.home), "")?;
+            }
+            World::Ruled => {
+                out.row("world", "the host's own, behind rules: paths are where they are", "")?;
+                out.row("user", &format!("uid {} of the host", identity.uid), "")?;
+                out.row("home", "a directory of the run's own, with links to what is bound from the real one", "")?;
+            }
+            World::Open => {
+                out.row("world", "the host's own, all of it: no rule about files or the network is kept", "")?;
+                out.row("user", &format!("uid {} of the host", identity.uid), "")?;
+            }
+        }
         for entry in &files.system {
             match &entry.kind {
                 SystemKind::Directory => out.row("system", &format!("{} (read-only)", entry.path), "")?,
@@ -79,7 +93,13 @@ impl fmt::Display for Plan {
             };
             out.row(role, &format!("{} at {} ({access})", shown.host, shown.guest), &shown.origin)?;
         }
-        out.row("private", &format!("/tmp, /dev/shm and home, {} together", files.scratch), "")?;
+        match world {
+            World::Made => {
+                out.row("private", &format!("/tmp, /dev/shm and home, {} together", files.scratch), "")?;
+            }
+            World::Ruled => out.row("shared", "/tmp (read-write, the host's own)", "")?,
+            World::Open => {}
+        }
         for mask in &files.masks {
             let what = match mask.kind {
                 MaskKind::Protect => "protected",

@@ -11,9 +11,9 @@ mod explain;
 mod plan;
 mod view;
 
-pub use compile::{Fault, Faults, compile};
+pub use compile::{Fault, Faults, compile, compile_in};
 pub use env::filter as filter_environment;
 pub use plan::{
     Configuration, FileView, Identity, Mask, MaskKind, Plan, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
-    Written,
+    World, Written,
 };

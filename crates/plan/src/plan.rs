@@ -15,6 +15,8 @@ pub struct Plan {
     pub engine: Sourced<EngineChoice>,
     /// The command and its arguments, exactly as given.
     pub command: Vec<OsString>,
+    /// Whose file system it sees.
+    pub world: World,
     /// Where it starts.
     pub workdir: GuestPath,
     /// Who it is inside.
@@ -43,6 +45,17 @@ pub struct Plan {
     pub unsandboxed_permitted: Option<Origin>,
     /// Tables that belong to engines, as JSON text in a fixed order.
     pub engine_options: BTreeMap<String, Sourced<String>>,
+}
+
+/// Whose file system a command sees. Engines differ in this, and a plan must not promise a path that cannot be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum World {
+    /// One that is made for it: everything appears where the policy says.
+    Made,
+    /// The host's own, behind rules: everything is where it is, and what is not allowed cannot be opened.
+    Ruled,
+    /// The host's own, all of it, without a rule.
+    Open,
 }
 
 /// Who the command is inside.

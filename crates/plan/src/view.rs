@@ -2,7 +2,8 @@
 
 use crate::compile::Fault;
 use crate::plan::{
-    Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind, Written,
+    Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind, World,
+    Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
 use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir};
@@ -45,15 +46,21 @@ pub(crate) struct Viewed {
 }
 
 /// Builds the view, or reports every fault in it.
-pub(crate) fn build(policy: &Policy, host: &HostFacts, identity: &Identity) -> Result<Viewed, Vec<Fault>> {
+pub(crate) fn build(
+    world: World,
+    policy: &Policy,
+    host: &HostFacts,
+    identity: &Identity,
+) -> Result<Viewed, Vec<Fault>> {
     let mut faults = Vec::new();
     check_workspace(host, &mut faults);
     let Ok(root) = HostPath::new(&host.tree.root) else {
         return Err(vec![Fault::new(Origin::BuiltIn, "the workspace has no absolute path", "name one with -C")]);
     };
     let workdir = match &policy.workdir.value {
-        Workdir::At(path) => path.clone(),
-        Workdir::Host => GuestPath::new(root.as_path()).map_err(|_| Vec::new())?,
+        // Nobody asked for the built-in place, so where it cannot be had the workspace is simply where it is.
+        Workdir::At(path) if world == World::Made || policy.workdir.origin != Origin::BuiltIn => path.clone(),
+        Workdir::At(_) | Workdir::Host => GuestPath::new(root.as_path()).map_err(|_| Vec::new())?,
     };
     let mut shown = vec![Shown {
         host: root.clone(),
@@ -64,15 +71,16 @@ pub(crate) fn build(policy: &Policy, host: &HostFacts, identity: &Identity) -> R
         origin: policy.workdir.origin.clone(),
     }];
     shown.extend(repository(policy, host));
-    shown.extend(binds(policy, host, &mut faults));
+    shown.extend(binds(world, policy, host, &mut faults));
     check_places(&shown, &mut faults);
     // Parents before children; what was said first comes first among equals.
     shown.sort_by_key(|entry| entry.guest.as_path().components().count());
 
+    let made = world == World::Made;
     let mut view = FileView {
-        system: system(host),
-        configuration: CONFIGURATION.to_vec(),
-        written: written(policy, identity),
+        system: if world == World::Open { Vec::new() } else { system(host) },
+        configuration: if made { CONFIGURATION.to_vec() } else { Vec::new() },
+        written: if made { written(policy, identity) } else { Vec::new() },
         shown,
         masks: Vec::new(),
         pinned: Vec::new(),
@@ -81,7 +89,10 @@ pub(crate) fn build(policy: &Policy, host: &HostFacts, identity: &Identity) -> R
         partial_patterns: Vec::new(),
         scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
     };
-    Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new() }.build();
+    // A mask that nothing keeps would be a lie.
+    if world != World::Open {
+        Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new() }.build();
+    }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
     if faults.is_empty() { Ok(Viewed { files: view, workdir: start }) } else { Err(faults) }
 }
@@ -120,7 +131,7 @@ fn repository(policy: &Policy, host: &HostFacts) -> Option<Shown> {
     })
 }
 
-fn binds(policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Shown> {
+fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
     for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
         let Some(resolved) = host.tree.sources.get(source.as_path()) else {
@@ -140,12 +151,15 @@ fn binds(policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Show
             ));
             continue;
         }
+        // In the host's own world a path that is named as it stands is where its links lead.
+        let in_place = world != World::Made && guest.as_path() == source.as_path();
         let Ok(source) = HostPath::new(&resolved.path) else { continue };
+        let guest = if in_place { GuestPath::new(source.as_path()).unwrap_or(guest.clone()) } else { guest.clone() };
         // The same path said twice is one bind; the later word on writing counts.
-        shown.retain(|earlier| earlier.guest != *guest);
+        shown.retain(|earlier| earlier.guest != guest);
         shown.push(Shown {
             host: source,
-            guest: guest.clone(),
+            guest,
             access: *access,
             directory: resolved.entry == Entry::Directory,
             role: Role::Bind,

@@ -144,7 +144,7 @@ impl Resolution<'_> {
         let mut hold = Hold { policy: &mut policy, scope: self.scope, unasked, faults: Vec::new() };
         chain.iter().filter_map(|document| document.enforce.as_ref()).for_each(|limit| hold.to(limit));
         faults.append(&mut hold.faults);
-        self.permitted(&policy, &mut faults);
+        self.permitted(&policy, &chain, &mut faults);
         faults.sort_by(|a, b| a.origin.cmp(&b.origin));
         faults.dedup();
         let policy = Faults::check(policy, faults)?;
@@ -182,7 +182,7 @@ impl Resolution<'_> {
     }
 
     /// What no single file can judge: the engine that came out, against the rest.
-    fn permitted(&self, policy: &Policy, faults: &mut Vec<Fault>) {
+    fn permitted(&self, policy: &Policy, chain: &[&Document], faults: &mut Vec<Fault>) {
         let Some(engine) = self.vocabulary.engine(&policy.engine.value) else { return };
         let origin = policy.engine.origin.clone();
         if engine.unsandboxed && policy.allow_unsandboxed.is_none() {
@@ -190,6 +190,17 @@ impl Resolution<'_> {
             faults.push(
                 Fault::new(origin, message).hint("a user or system file permits it with `allow_unsandboxed: true`"),
             );
+            return;
+        }
+        // What the system enforces must not be got around by a word of the user's own.
+        let enforced = chain.iter().find_map(|document| document.enforce.as_ref());
+        let by_system = |document: &&Document| {
+            let permits = document.allow_unsandboxed.as_ref().is_some_and(|allowed| allowed.value);
+            document.level == Level::System && permits
+        };
+        if let Some(enforced) = enforced.filter(|_| engine.unsandboxed && !chain.iter().any(by_system)) {
+            let message = format!("engine `{}` would not keep what is enforced at {}", engine.id, enforced.origin);
+            faults.push(Fault::new(origin, message).hint("only the system's own file can permit it"));
             return;
         }
         match &policy.image {

@@ -1,8 +1,8 @@
 //! Choosing an engine, before anything starts. An engine asked for by name is never replaced.
 
 use polder_engine::{Availability, Engine, Fitted, HeadStart, Refused};
-use polder_facts::HostFacts;
-use polder_plan::Plan;
+use polder_facts::{HostFacts, Sourced};
+use polder_plan::{Plan, World};
 use polder_policy::EngineChoice;
 use std::fmt;
 use std::sync::Arc;
@@ -68,27 +68,39 @@ pub fn begin(engine: Option<&str>) -> Option<HeadStart> {
     engine?.begin()
 }
 
-/// The engine that the plan names, or the first of `auto` that can keep every rule.
-pub fn choose(plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Chosen, Unfit> {
-    match &plan.engine.value {
-        EngineChoice::Named(name) => {
-            let engine = polder_engines::by_name(name).ok_or_else(|| Unfit::Unknown(name.clone()))?;
-            judge(engine, plan, host, &format!("asked for by {}", plan.engine.origin))
+/// The engine that the policy names, or the first of `auto` that can keep every rule; with the plan for its world, or
+/// for that of the first one where none fits.
+pub(crate) fn choose<E>(
+    asked: &Sourced<EngineChoice>,
+    host: &Arc<HostFacts>,
+    plan_in: impl Fn(World) -> Result<Plan, E>,
+) -> Result<(Arc<Plan>, Result<Chosen, Unfit>), E> {
+    let (engines, reason) = match &asked.value {
+        EngineChoice::Named(name) => match polder_engines::by_name(name) {
+            Some(engine) => (vec![engine], format!("asked for by {}", asked.origin)),
+            None => return Ok((Arc::new(plan_in(World::Made)?), Err(Unfit::Unknown(name.clone())))),
+        },
+        EngineChoice::Auto => (polder_engines::auto(), "the first of auto that keeps every rule here".to_owned()),
+    };
+    let mut first: Option<Arc<Plan>> = None;
+    let mut reasons = Vec::new();
+    for engine in engines {
+        let plan = match &first {
+            Some(plan) if plan.world == engine.world() => Arc::clone(plan),
+            Some(_) | None => Arc::new(plan_in(engine.world())?),
+        };
+        match judge(engine, &plan, host, &reason) {
+            Ok(chosen) => return Ok((plan, Ok(chosen))),
+            Err(reason) => reasons.push(reason),
         }
-        EngineChoice::Auto => {
-            let mut reasons = Vec::new();
-            for engine in polder_engines::auto() {
-                match judge(engine, plan, host, "the first of auto that keeps every rule here") {
-                    Ok(chosen) => return Ok(chosen),
-                    Err(reason) => reasons.push(reason),
-                }
-            }
-            match reasons.len() {
-                1 => Err(reasons.remove(0)),
-                _ => Err(Unfit::NoneLeft(reasons)),
-            }
-        }
+        first.get_or_insert(plan);
     }
+    let plan = match first {
+        Some(plan) => plan,
+        None => Arc::new(plan_in(World::Made)?),
+    };
+    let unfit = if reasons.len() == 1 { reasons.remove(0) } else { Unfit::NoneLeft(reasons) };
+    Ok((plan, Err(unfit)))
 }
 
 fn judge(engine: Box<dyn Engine>, plan: &Arc<Plan>, host: &Arc<HostFacts>, reason: &str) -> Result<Chosen, Unfit> {

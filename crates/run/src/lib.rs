@@ -10,7 +10,7 @@ mod prepare;
 mod pump;
 mod watch;
 
-pub use choose::{Chosen, Unfit, begin, choose};
+pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
 pub use polder_engine::{HeadStart, Parting};
 pub use prepare::{PrepareError, Prepared, prepare};

@@ -3,7 +3,7 @@
 use crate::choose::{Chosen, Unfit, choose};
 use crate::facts::{FactsError, gather};
 use polder_facts::HostFacts;
-use polder_plan::{Faults, Plan, compile};
+use polder_plan::{Faults, Plan, compile_in};
 use polder_policy::Policy;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,7 +40,6 @@ pub fn prepare(
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<Prepared, PrepareError> {
     let host = Arc::new(gather(policy, workspace, start, environment)?);
-    let plan = Arc::new(compile(policy, &host, command)?);
-    let chosen = choose(&plan, &host);
+    let (plan, chosen) = choose(&policy.engine, &host, |world| compile_in(world, policy, &host, command))?;
     Ok(Prepared { plan, host, chosen })
 }

@@ -5,8 +5,15 @@
 //! [`Recipe`], and is done in the order in which it stands.
 #![expect(unsafe_code, reason = "this crate is the one place for it")]
 
+#[cfg(target_os = "linux")]
 pub mod arena;
+mod command;
+mod errno;
+pub mod keeper;
 #[cfg(target_os = "linux")]
 mod linux;
+
+pub use command::{Command, Rlimit, Terminal};
+pub use errno::Errno;
 #[cfg(target_os = "linux")]
 pub use linux::*;

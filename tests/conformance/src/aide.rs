@@ -1,6 +1,7 @@
 //! The test program as another process: for what cannot be tried on oneself.
 
-use polder::{Sandbox, Streams};
+use crate::scene::sandbox_in;
+use polder::Streams;
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub(crate) fn live(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut next = || arguments.next().expect("an argument");
     let (engine, directory) = (next().into_string().expect("text"), next());
     let command: Vec<OsString> = arguments.collect();
-    let planned = Sandbox::in_directory(directory).engine(engine).plan(command).expect("a plan");
+    let planned = sandbox_in(&engine, Path::new(&directory)).plan(command).expect("a plan");
     let duplicate = |fd: std::os::fd::BorrowedFd<'_>| polder_sys::wait::duplicate(fd).expect("a descriptor");
     let streams = Streams::Direct {
         stdin: duplicate(std::io::stdin().as_fd()),

@@ -65,13 +65,14 @@ pub fn all() -> Vec<Case> {
             the_standard_streams_can_be_opened_by_name
             terminals_can_be_made
             shared_memory_works
-            the_user_has_a_name_a_number_and_a_home
             tls_roots_are_there
             awk_works
             umask_is_kept
             the_host_has_a_name_that_resolves
         }
         world [Fs] {
+            no_disk_no_memory_and_no_kernel_interface_is_a_device
+            the_user_has_a_name_a_number_and_a_home
             tmp_is_private_and_writable
             home_is_empty_writable_and_not_the_hosts
             home_below_tmp_is_empty_and_writable
@@ -82,7 +83,8 @@ pub fn all() -> Vec<Case> {
         network [] { localhost_resolves_and_a_server_on_it_answers network_full_reaches_a_port_of_the_host }
         network [Net] { network_none_reaches_no_port_of_the_host network_none_has_a_loopback_only }
         network [Ipc] { abstract_sockets_of_the_host_are_out_of_reach }
-        git [] {
+        // An author is found because the machine inside knows the user by name.
+        git [Fs] {
             a_commit_in_a_repository_works
             a_commit_in_a_linked_worktree_works
             a_repository_can_be_made_in_a_subdirectory
@@ -94,7 +96,6 @@ pub fn all() -> Vec<Case> {
         }
         files [] {
             new_files_belong_to_the_caller
-            a_root_caller_keeps_the_owner_of_the_workspace
             files_can_be_changed_renamed_linked_and_removed
             the_workspace_appears_at_workspace
             the_workspace_appears_at_its_host_path
@@ -106,6 +107,7 @@ pub fn all() -> Vec<Case> {
             a_bind_appears_inside_the_workspace
             strange_names_are_names
         }
+        files [Privileges] { a_root_caller_keeps_the_owner_of_the_workspace }
         files [Fs] {
             a_read_only_workspace_cannot_be_changed
             a_bind_is_read_only_unless_said_otherwise
@@ -132,9 +134,9 @@ pub fn all() -> Vec<Case> {
             only_listed_variables_enter
             variables_are_passed_and_set
             variables_that_load_code_pass_by_exact_name_only
-            path_is_cut_to_what_exists
-            the_environment_of_the_first_process_tells_nothing
         }
+        environment [Env Fs] { path_is_cut_to_what_exists }
+        environment [Env Processes] { the_environment_of_the_first_process_tells_nothing }
         limits [] {
             memory_is_bounded
             memory_of_all_processes_is_bounded

@@ -123,7 +123,7 @@ fn run_case(engine: &str, name: &str) {
 
 /// A guarantee of the built-in policy that the engine does not keep: without `accept` nothing runs.
 fn refuses_without(scene: &Scene, guarantee: Guarantee) {
-    let sandbox = Sandbox::in_directory(scene.work()).engine(scene.engine()).environment(scene.environment());
+    let sandbox = scene.sandbox_at(&scene.work());
     let sandbox = scene.accepted().iter().filter(|other| **other != guarantee).fold(sandbox, |s, g| s.accept(*g));
     assert!(!scene.keeps(&sandbox, guarantee));
 }

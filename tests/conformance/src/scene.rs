@@ -1,6 +1,6 @@
 //! A place for one case: a workspace, a home with something to hide, and the two ways to run a command in it.
 
-use polder::{Error, Finished, Guarantee, Planned, Report, Sandbox, Unfit, Verdict};
+use polder::{EngineClass, Error, Finished, Guarantee, Planned, Report, Sandbox, Unfit, Verdict, World};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +15,16 @@ pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 fn base() -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir());
     home.unwrap_or_else(|| PathBuf::from("/var/tmp"))
+}
+
+/// A sandbox for an engine in a directory. One that enforces nothing needs the permission of the user's own file.
+pub(crate) fn sandbox_in(engine: &str, directory: &Path) -> Sandbox {
+    let sandbox = Sandbox::in_directory(directory).engine(engine);
+    if is_unsandboxed(engine) { sandbox.with_configuration() } else { sandbox }
+}
+
+fn is_unsandboxed(engine: &str) -> bool {
+    polder::engines().iter().any(|known| known.id() == engine && known.class() == EngineClass::None)
 }
 
 /// A directory that is removed with everything in it.
@@ -37,6 +47,9 @@ impl Scene {
         let mut scene = Self { engine: engine.to_owned(), dir, accepted: Vec::new() };
         fs::create_dir(scene.work()).expect("a workspace");
         fs::create_dir(scene.home()).expect("a home");
+        if is_unsandboxed(engine) {
+            scene.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
+        }
         scene.accepted = scene.missing();
         scene
     }
@@ -90,9 +103,40 @@ impl Scene {
         ]
     }
 
+    /// The built-in policy on a directory, with nothing accepted.
+    pub(crate) fn sandbox_at(&self, directory: &Path) -> Sandbox {
+        sandbox_in(&self.engine, directory).environment(self.environment())
+    }
+
+    /// Where the workspace appears inside.
+    pub(crate) fn inside(&self) -> PathBuf {
+        self.plan(&self.sandbox(), &["true"]).plan().workspace_guest().as_path().to_owned()
+    }
+
+    /// Whether the engine makes a file system, so that paths can appear where the policy says. If it does not, the
+    /// refusal of this policy has been checked: it says why and what to do, and nothing runs.
+    pub(crate) fn moves_paths(&self, sandbox: &Sandbox) -> bool {
+        let engines = polder::engines();
+        let engine = engines.iter().find(|engine| engine.id() == self.engine).expect("the engine in question");
+        if engine.world() == World::Made {
+            return true;
+        }
+        let planned = self.plan(sandbox, &["touch", "ran-elsewhere"]);
+        match planned.report() {
+            Report::Refused(Unfit::Refused(refused)) => {
+                let refusal = refused.refusals.iter().find(|refusal| refusal.guarantee.is_none());
+                let refusal = refusal.unwrap_or_else(|| panic!("refused for another reason: {refused}"));
+                assert!(refusal.remedy.is_some() && !refusal.acceptable, "{refused}");
+            }
+            other => panic!("it cannot move paths, and would run: {other}"),
+        }
+        assert!(planned.run().is_err() && !self.work().join("ran-elsewhere").exists(), "nothing may run");
+        false
+    }
+
     /// The built-in policy on the workspace, by the engine in question.
     pub(crate) fn sandbox(&self) -> Sandbox {
-        let sandbox = Sandbox::in_directory(self.work()).engine(self.engine.clone()).environment(self.environment());
+        let sandbox = self.sandbox_at(&self.work());
         self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
     }
 
@@ -158,6 +202,17 @@ impl Scene {
         match planned.report() {
             Report::Fits { fit, .. } => match &fit.verdicts[&guarantee] {
                 Verdict::Enforced { .. } => return true,
+                // The permission accepts it; who requires it is refused all the same.
+                Verdict::Cannot { .. } | Verdict::Weaker { .. } if is_unsandboxed(&self.engine) => {
+                    let required = self.plan(&sandbox.clone().require(guarantee), &["touch", "ran-unjudged"]);
+                    assert!(
+                        matches!(required.report(), Report::Refused(Unfit::Refused(_))),
+                        "`{guarantee}` is required"
+                    );
+                    assert!(required.run().is_err() && !mark.exists(), "nothing may run");
+                    self.tells_the_gap(sandbox, guarantee);
+                    return false;
+                }
                 weaker => panic!("`{guarantee}` is {weaker:?} and would run without accept"),
             },
             Report::Refused(Unfit::Refused(refused)) => {
@@ -169,13 +224,26 @@ impl Scene {
         }
         assert!(matches!(planned.run(), Err(Error::Unfit(_))), "a gap that nobody accepted must not run");
         assert!(!mark.exists(), "nothing may run");
-        let finished = self.run(&sandbox.clone().accept(guarantee), &["true"]);
+        self.tells_the_gap(&sandbox.clone().accept(guarantee), guarantee);
+        false
+    }
+
+    /// A run that goes without a guarantee says so.
+    fn tells_the_gap(&self, sandbox: &Sandbox, guarantee: Guarantee) {
+        let finished = self.run(sandbox, &["true"]);
         let downgraded = finished.events.iter().any(|event| {
             matches!(&event.kind, polder::EventKind::Downgrade { guarantee: told, reason }
                 if *told == guarantee && !reason.is_empty())
         });
         assert!(downgraded, "an accepted gap must be told: {:?}", finished.events);
-        false
+    }
+
+    /// Whether the engine keeps a part of a guarantee whose gap this policy accepts.
+    pub(crate) fn keeps_in_part(&self, sandbox: &Sandbox, guarantee: Guarantee) -> bool {
+        match self.plan(sandbox, &["true"]).report() {
+            Report::Fits { fit, .. } => matches!(&fit.verdicts[&guarantee], Verdict::Weaker { .. }),
+            Report::Refused(_) => false,
+        }
     }
 
     /// Whether the engine says of a limit that it holds and that reaching it is not reported.
@@ -192,7 +260,10 @@ impl Scene {
     fn missing(&self) -> Vec<Guarantee> {
         let planned = self.plan(&self.sandbox(), &["true"]);
         match planned.report() {
-            Report::Fits { .. } => Vec::new(),
+            Report::Fits { fit, .. } => {
+                let kept = |verdict: &Verdict| matches!(verdict, Verdict::Enforced { .. });
+                fit.verdicts.iter().filter(|(_, verdict)| !kept(verdict)).map(|(guarantee, _)| *guarantee).collect()
+            }
             Report::Refused(Unfit::Refused(refused)) => {
                 let acceptable = refused.refusals.iter().all(|refusal| refusal.acceptable);
                 assert!(acceptable, "the built-in policy is impossible here: {refused}");

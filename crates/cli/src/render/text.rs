@@ -1,6 +1,6 @@
 //! Plain text for people.
 
-use polder::Violation;
+use polder::{Accepted, Violation};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -10,6 +10,19 @@ pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// What the policy goes without, one line per reason.
+pub(crate) fn gaps(accepted: &[Accepted]) -> Vec<String> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for Accepted { guarantee, gap, .. } in accepted {
+        let name = format!("`{guarantee}`");
+        match groups.iter_mut().find(|(reason, _)| *reason == gap.reason) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((&gap.reason, vec![name])),
+        }
+    }
+    groups.into_iter().map(|(reason, names)| format!("without {}: {reason}", names.join(", "))).collect()
 }
 
 /// What was blocked and the flag that allows it, grouped, in at most `max` lines.

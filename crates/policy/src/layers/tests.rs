@@ -110,7 +110,12 @@ fn without_a_permission_nothing_runs_without_a_sandbox() {
     assert_eq!(policy.engine.value, EngineChoice::Named("none".into()));
     assert!(policy.allow_unsandboxed.is_some());
     // The system's no is the last word.
-    assert!(step(vec![system("allow_unsandboxed: false"), user, project]).is_err());
+    assert!(step(vec![system("allow_unsandboxed: false"), user.clone(), project.clone()]).is_err());
+    // And a user cannot get around what the system enforces.
+    let enforced = "enforce: {network: false}";
+    expect!["/repo/polder.yaml:1: engine `none` would not keep what is enforced at /repo/system.yaml:1; only the system's own file can permit it"]
+        .assert_eq(&step(vec![system(enforced), user, project.clone()]).unwrap_err().to_string());
+    assert!(step(vec![system(&format!("{enforced}\nallow_unsandboxed: true")), project]).is_ok());
 }
 
 #[test]

@@ -4,10 +4,10 @@
 //! build of polder, so there is no version and no padding; what does not read whole is refused whole.
 
 use super::recipe::{
-    Access, Command, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Rlimit,
-    Source, Step, Swept, Terminal,
+    Access, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Source, Step, Swept,
 };
 use super::syscalls::Guarded;
+use crate::command::{Command, Rlimit, Terminal};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 

@@ -25,10 +25,9 @@ pub mod terminal;
 pub mod wait;
 mod wire;
 
-pub use call::Errno;
 pub use cell::{Cell, spawn};
 pub use launched::{Ended, Launched, Report, SpawnError};
 pub use recipe::{
-    Access, Command, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved,
-    Rlimit, Source, Step, Swept, Terminal,
+    Access, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Source,
+    Step, Swept,
 };

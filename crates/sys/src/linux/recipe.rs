@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 
 use super::cgroup::Entrance;
 use super::syscalls::Guarded;
+use crate::command::{Command, Rlimit};
 
 /// Everything the child will do.
 #[derive(Debug)]
@@ -222,15 +223,6 @@ pub enum Source<S = CString> {
     },
 }
 
-/// A resource limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rlimit {
-    /// `RLIMIT_*`.
-    pub resource: u32,
-    /// Both the soft and the hard value; lowered to the caller's hard limit where that is lower.
-    pub value: u64,
-}
-
 /// The rules of the second layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LandlockSpec {
@@ -269,28 +261,4 @@ pub struct Swept<S = CString, L = Vec<CString>> {
     pub aside: S,
     /// Only if all of these exist.
     pub only_with: L,
-}
-
-/// What runs in the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// The files to try, in order, absolute or relative to the working directory.
-    pub candidates: Vec<CString>,
-    /// Its arguments, the first of which is its name.
-    pub argv: Vec<CString>,
-    /// Its environment, `NAME=value`.
-    pub env: Vec<CString>,
-    /// Where it starts, absolute inside.
-    pub workdir: CString,
-    /// Whether it gets a terminal of the sandbox's own.
-    pub terminal: Option<Terminal>,
-}
-
-/// The size of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terminal {
-    /// Lines.
-    pub rows: u16,
-    /// Characters on a line.
-    pub columns: u16,
 }

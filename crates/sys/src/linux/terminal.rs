@@ -1,7 +1,7 @@
 //! The caller's terminal, while a command inside has one of its own.
 
 use super::call::check_int;
-use super::recipe::Terminal;
+use crate::Terminal;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 

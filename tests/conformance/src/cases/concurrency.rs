@@ -1,16 +1,20 @@
 //! Many at once.
 
 use crate::scene::Scene;
+use polder::Guarantee;
 
 pub(super) fn twenty_runs_in_one_workspace_do_not_disturb_each_other(scene: &Scene) {
     scene.control(&scene.work(), "git init -q .");
+    // The same name for all of them, where each has a file system of its own.
+    let private = !scene.accepted().contains(&Guarantee::Fs);
     std::thread::scope(|scope| {
         let runs: Vec<_> = (0..20)
             .map(|number| {
                 scope.spawn(move || {
                     let sandbox = scene.sandbox().timeout("60s");
+                    let place = if private { "/tmp/x".to_owned() } else { format!("x-{number}") };
                     let script = format!(
-                        "echo {number} >/tmp/x; echo {number} >own-{number}; sleep 0.1; cat /tmp/x; exit {number}"
+                        "echo {number} >{place}; echo {number} >own-{number}; sleep 0.1; cat {place}; exit {number}"
                     );
                     (number, scene.sh(&sandbox, &script))
                 })

@@ -30,7 +30,8 @@ pub(super) fn what_cannot_be_executed_is_126(scene: &Scene) {
     rights(0o644);
     scene.write("work/garbage", [0u8, 1, 2, 3]);
     fs::set_permissions(scene.work().join("garbage"), fs::Permissions::from_mode(0o755)).expect("rights");
-    for command in ["./script", "/workspace/script", "/workspace", "./garbage"] {
+    let inside = scene.inside().display().to_string();
+    for command in ["./script", &format!("{inside}/script"), &inside, "./garbage"] {
         let finished = scene.run(&scene.sandbox(), &[command]);
         assert!(matches!(finished.outcome.ending, Ending::NotExecutable(_)), "{command}: {}", told(&finished));
         assert_eq!(finished.outcome.exit_code(), 126);
@@ -50,7 +51,8 @@ pub(super) fn a_later_directory_of_path_is_found(scene: &Scene) {
     scene.write("work/first/tool", "");
     let tool = scene.write("work/second/tool", "#!/bin/sh\necho second\n");
     fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).expect("rights");
-    let sandbox = scene.sandbox().env("PATH=/workspace/first:/workspace/second:/usr/bin:/bin");
+    let inside = scene.inside().display().to_string();
+    let sandbox = scene.sandbox().env(format!("PATH={inside}/first:{inside}/second:/usr/bin:/bin"));
     let finished = scene.run(&sandbox, &["tool"]);
     assert_eq!(finished.stdout, b"second\n", "{}", told(&finished));
 }

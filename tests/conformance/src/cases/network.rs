@@ -99,14 +99,15 @@ pub(super) fn network_none_has_a_loopback_only(scene: &Scene) {
 }
 
 pub(super) fn localhost_resolves_and_a_server_on_it_answers(scene: &Scene) {
-    let python = "import socket,threading\n\
+    let python = "import os,socket,threading\n\
         assert socket.gethostbyname('localhost') == '127.0.0.1'\n\
         for host in ['localhost', '127.0.0.1']:\n\
         \x20l = socket.create_server((host, 0))\n\
         \x20threading.Thread(target=lambda l=l: l.accept()[0].sendall(b'answered'), daemon=True).start()\n\
         \x20assert socket.create_connection((host, l.getsockname()[1]), 5).recv(100) == b'answered'\n\
-        u = socket.socket(socket.AF_UNIX); u.bind('/tmp/s'); u.listen()\n\
-        c = socket.socket(socket.AF_UNIX); c.connect('/tmp/s')\n\
+        name = '/tmp/polder-%d' % os.getpid()\n\
+        u = socket.socket(socket.AF_UNIX); u.bind(name); u.listen()\n\
+        c = socket.socket(socket.AF_UNIX); c.connect(name); os.unlink(name)\n\
         d = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); d.bind(('127.0.0.1', 0)); d.sendto(b'x', d.getsockname())\n\
         assert d.recv(10) == b'x'\n\
         print('works')";
