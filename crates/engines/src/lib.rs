@@ -7,6 +7,8 @@ mod in_place;
 mod native;
 mod none;
 mod seatbelt;
+#[cfg(target_os = "linux")]
+mod shimmed;
 #[cfg(test)]
 mod testing;
 

@@ -3,12 +3,11 @@
 //! Making namespaces takes as long as deciding what may run in them, so the two happen at the same time. A cell
 //! permits nothing: it gets its root, its rules and its command with the recipe, or it ends.
 
-use super::call::{Errno, check, check_fd};
+use super::call::Errno;
 use super::cgroup::Entrance;
 use super::child::Line;
-use super::launched::{Child, Launched, NAMESPACES, SpawnError, clone_into, socket_pair};
+use super::launched::{Child, Go, Launched, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
 use super::recipe::{Access, Ground, Identity, NetNamespace, Recipe, Source, Step};
-use super::wire::{self, Record, Tag};
 use super::{creds, image, mount, shim};
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -21,11 +20,6 @@ pub struct Cell {
     shim: Child,
     control: OwnedFd,
     net: NetNamespace,
-}
-
-fn caller(what: &str, call: &'static str) -> impl FnOnce(Errno) -> SpawnError {
-    let what = what.to_owned();
-    move |errno| SpawnError::Caller { what, call, errno }
 }
 
 /// Carries a recipe out: returns when the command has been executed, or with what kept it from that. A cell that was
@@ -67,8 +61,6 @@ impl Cell {
 
     fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup, stdio } = recipe;
-        let bytes = image::encode(Some(ground), inside);
-        let file = in_memory(&bytes).map_err(caller("hand over the recipe", "memfd_create"))?;
         let trees = match ground.identity {
             Identity::Same { .. } => Vec::new(),
             Identity::Range { uid, gid, base, count } => {
@@ -87,19 +79,10 @@ impl Cell {
             Some(Entrance::Join(doors)) => doors.as_slice(),
             Some(Entrance::Born(_)) | None => &[],
         };
-        let handed =
-            [file.as_raw_fd()].into_iter().chain(stdio.iter().chain(doors).chain(&trees).map(AsRawFd::as_raw_fd));
-        let handed: Vec<_> = handed.collect();
-        let go = Record { a: doors.len() as i32, d: bytes.len() as u64, ..Record::new(Tag::Go) };
-        let told = wire::send(self.control.as_fd(), &go, &handed);
+        let more: Vec<_> = doors.iter().chain(&trees).map(AsRawFd::as_raw_fd).collect();
+        let go = Go { image: image::encode(Some(ground), inside), stdio, doors: doors.len(), more: &more };
         let Self { shim, control, .. } = self;
-        let mut launched = Launched { shim, control, master: None };
-        match told {
-            // A shim that failed before the go-ahead has left its reason; reading on gives it.
-            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => launched.await_ready(recipe)?,
-            Err(errno) => return Err(caller("give the go-ahead", "sendmsg")(errno)),
-        }
-        Ok(launched)
+        Launched { shim, control, master: None }.start(&go, &ground.steps)
     }
 
     /// Opens what the steps show and maps its owners through the new user namespace.
@@ -161,19 +144,6 @@ fn move_away(pid: i32) {
             libc::sched_setaffinity(pid, size, &raw const all);
         }
     }
-}
-
-/// A file with this content and without a name.
-fn in_memory(content: &[u8]) -> Result<OwnedFd, Errno> {
-    // SAFETY: a static name.
-    let file = check_fd(unsafe { libc::syscall(libc::SYS_memfd_create, c"polder".as_ptr(), libc::MFD_CLOEXEC) })?;
-    let mut rest = content;
-    while !rest.is_empty() {
-        // SAFETY: the buffer is valid for its length.
-        let wrote = check(unsafe { libc::write(file.as_raw_fd(), rest.as_ptr().cast(), rest.len()) } as i64)?;
-        rest = &rest[wrote as usize..];
-    }
-    Ok(file)
 }
 
 /// Gives an anonymous pipe to the user inside, so that `/dev/stdout` can be opened by name there; others have no names.

@@ -18,6 +18,7 @@ pub(crate) enum Stage {
     Lifeline = 1,
     Network,
     Recipe,
+    Ground,
     Cgroup,
     Maps,
     Identity,
@@ -40,10 +41,11 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Lifeline,
         Self::Network,
         Self::Recipe,
+        Self::Ground,
         Self::Cgroup,
         Self::Maps,
         Self::Identity,
@@ -75,6 +77,7 @@ impl Stage {
             Self::Lifeline => ("wait for the go-ahead", "recvmsg"),
             Self::Network => ("make the network namespace", "unshare"),
             Self::Recipe => ("read the recipe", "mmap"),
+            Self::Ground => ("find a pid namespace of its own", "stat"),
             Self::Cgroup => ("join the cgroup", "write tasks"),
             Self::Maps => ("write the user and group maps", "write uid_map"),
             Self::Identity => ("take the identity inside", "setresuid"),

@@ -92,6 +92,11 @@ pub(crate) fn die_with_parent(signal: i32) -> Result<(), Errno> {
     prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0).map(drop)
 }
 
+/// Children of children that end become ours to collect.
+pub(crate) fn adopt_orphans() -> Result<(), Errno> {
+    prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0).map(drop)
+}
+
 /// Writes a short kernel file in one call, as such files want it.
 pub(crate) fn write_file(path: &CStr, content: &[u8]) -> Result<(), Errno> {
     let fd = super::call::open_at(path, libc::O_WRONLY | libc::O_CLOEXEC, 0)?;

@@ -2,10 +2,11 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
-use super::recipe::{Recipe, Source, Step};
+use super::recipe::{Source, Step};
+use super::shim::pid_namespace;
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::time::Duration;
@@ -266,7 +267,23 @@ pub(crate) const NAMESPACES: u64 =
     (libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) as u64;
 
 impl Launched {
-    pub(crate) fn await_ready(&mut self, recipe: &Recipe) -> Result<(), SpawnError> {
+    /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that.
+    pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step]) -> Result<Self, SpawnError> {
+        let Go { image, stdio, doors, more } = go;
+        let file = in_memory(image).map_err(caller("hand over the recipe", "memfd_create"))?;
+        let namespace = pid_namespace().map_err(caller("find the pid namespace", "stat"))?;
+        let first = [file.as_raw_fd()].into_iter().chain(stdio.iter().map(AsRawFd::as_raw_fd));
+        let handed: Vec<_> = first.chain(more.iter().copied()).collect();
+        let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, ..Record::new(Tag::Go) };
+        match wire::send(self.control.as_fd(), &record, &handed) {
+            // A shim that failed before the go-ahead has left its reason; reading on gives it.
+            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.await_ready(steps)?,
+            Err(errno) => return Err(caller("give the go-ahead", "sendmsg")(errno)),
+        }
+        Ok(self)
+    }
+
+    fn await_ready(&mut self, steps: &[Step]) -> Result<(), SpawnError> {
         loop {
             let mut descriptors = [None];
             let record = match wire::receive(self.control.as_fd(), &mut descriptors) {
@@ -281,10 +298,40 @@ impl Launched {
             } else if record.tag == Tag::NotStarted as u32 {
                 return Err(SpawnError::NotStarted { errno: Errno(record.c) });
             } else if record.tag == Tag::Failed as u32 {
-                return Err(described(&recipe.ground.steps, &record));
+                return Err(described(steps, &record));
             }
         }
     }
+}
+
+/// What goes to the shim with the go-ahead.
+pub(crate) struct Go<'a> {
+    /// The recipe.
+    pub(crate) image: Vec<u8>,
+    /// The command's streams.
+    pub(crate) stdio: &'a [OwnedFd; 3],
+    /// How many of the further descriptors are cgroups to join.
+    pub(crate) doors: usize,
+    /// Further descriptors.
+    pub(crate) more: &'a [RawFd],
+}
+
+pub(crate) fn caller(what: &str, call: &'static str) -> impl FnOnce(Errno) -> SpawnError {
+    let what = what.to_owned();
+    move |errno| SpawnError::Caller { what, call, errno }
+}
+
+/// A file with this content and without a name.
+fn in_memory(content: &[u8]) -> Result<OwnedFd, Errno> {
+    // SAFETY: a static name.
+    let file = check_fd(unsafe { libc::syscall(libc::SYS_memfd_create, c"polder".as_ptr(), libc::MFD_CLOEXEC) })?;
+    let mut rest = content;
+    while !rest.is_empty() {
+        // SAFETY: the buffer is valid for its length.
+        let wrote = check(unsafe { libc::write(file.as_raw_fd(), rest.as_ptr().cast(), rest.len()) } as i64)?;
+        rest = &rest[wrote as usize..];
+    }
+    Ok(file)
 }
 
 fn described(steps: &[Step], record: &Record) -> SpawnError {

@@ -9,6 +9,7 @@ mod child;
 mod creds;
 pub mod facts;
 pub mod filter;
+mod foreign;
 mod guard;
 mod image;
 mod landlock;
@@ -26,6 +27,7 @@ pub mod wait;
 mod wire;
 
 pub use cell::{Cell, spawn};
+pub use foreign::{FIRST_ADDED, Foreign, ForeignError, become_shim_if_asked, shim_argv, spawn_foreign};
 pub use launched::{Ended, Launched, Report, SpawnError};
 pub use recipe::{
     Access, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Source,

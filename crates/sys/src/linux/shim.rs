@@ -23,6 +23,27 @@ const STACK_BYTES: usize = 64 * 1024;
 /// The life of the shim. What does not need the recipe is done at once; the rest when the go-ahead brings it.
 pub(crate) fn live(net: NetNamespace, control: OwnedFd) -> ! {
     let answer = begin(net, control.as_fd());
+    go_on(answer, control)
+}
+
+/// The life of a shim that another program has started on the ground that it built.
+pub(crate) fn live_on_built(control: OwnedFd) -> ! {
+    block_all_signals();
+    // SAFETY: no arguments. Fails where the program has made us the leader of a session, which is as good.
+    unsafe { libc::setsid() };
+    // The program that built the ground must not leave us behind, and what the command leaves behind is ours.
+    let lifeline = || {
+        creds::die_with_parent(libc::SIGKILL)?;
+        creds::adopt_orphans()
+    };
+    let answer = at(Stage::Lifeline, lifeline())
+        .map_err(failed)
+        .and_then(|()| settle(None, control.as_fd()))
+        .and_then(|(inside, streams, mask)| start(inside, streams, mask, control.as_fd()));
+    go_on(answer, control)
+}
+
+fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
     let (main, mut guard, swept) = match answer {
         Ok(begun) => begun,
         Err(record) => {
@@ -64,7 +85,7 @@ impl Sweep<'_> {
     }
 }
 
-fn exit(code: i32) -> ! {
+pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: ends this process without running anything of the caller's.
     unsafe { libc::_exit(code) }
 }
@@ -91,13 +112,15 @@ fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, R
         at(Stage::Network, check_int(unsafe { libc::unshare(libc::CLONE_NEWNET) })).map_err(failed)?;
         at(Stage::Loopback, net::loopback_up()).map_err(failed)?;
     }
-    let (inside, streams, mask) = settle(net, control)?;
+    let (inside, streams, mask) = settle(Some(net), control)?;
     start(inside, streams, mask, control)
 }
 
 /// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
+///
+/// `net` is what our namespaces were made with, if it was us who made them.
 fn settle(
-    net: NetNamespace,
+    net: Option<NetNamespace>,
     control: BorrowedFd<'_>,
 ) -> Result<(InsideImage<'static>, [Option<OwnedFd>; 3], libc::mode_t), Record> {
     let mut descriptors = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
@@ -112,11 +135,11 @@ fn settle(
 
     // SAFETY: a plain number. From here on modes are given exactly.
     let mask = unsafe { libc::umask(0) };
-    if let Some(ground) = &ground {
-        if ground.net != net {
-            return Err(malformed());
-        }
-        build(ground, Handed { doors, trees }).map_err(failed)?;
+    match (&ground, net) {
+        (Some(ground), Some(net)) if ground.net == net => build(ground, Handed { doors, trees }).map_err(failed)?,
+        // In the caller's own pid namespace, ending everyone else would be the end of the host.
+        (None, None) => at(Stage::Ground, apart_from(go.e)).map_err(failed)?,
+        _ => return Err(malformed()),
     }
     Ok((inside, [0, 1, 2].map(|number| streams[number].take()), mask))
 }
@@ -184,6 +207,24 @@ fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> 
     match at(Stage::Lifeline, wire::receive(control, descriptors))? {
         Some(record) if record.tag == Tag::Go as u32 => Ok(record),
         _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
+    }
+}
+
+/// Refuses to be in the pid namespace of the caller.
+fn apart_from(callers_namespace: u64) -> Result<(), Errno> {
+    match pid_namespace()? {
+        own if own == callers_namespace || callers_namespace == 0 => Err(Errno(libc::EPERM)),
+        _ => Ok(()),
+    }
+}
+
+/// The number of the pid namespace that we are in.
+pub(crate) fn pid_namespace() -> Result<u64, Errno> {
+    // SAFETY: all-zero is a valid `stat`; the path is static, and the kernel fills the structure.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        check_int(libc::stat(c"/proc/self/ns/pid".as_ptr(), &raw mut stat))?;
+        Ok(stat.st_ino)
     }
 }
 

@@ -2,9 +2,13 @@ use super::super::Native;
 use super::*;
 use expect_test::{ExpectFile, expect_file};
 use polder_engine::Engine;
+use polder_facts::HostFacts;
 use polder_facts::{ByteSize, Entry, Mechanism, Origin, Probe, Sourced, SystemPath, TreeFacts, UserFacts};
 use polder_policy::{Bind, Network, PathPattern, Policy, Workdir, built_in};
+use polder_sys::{Command, LandlockRule, LandlockSpec, Reserved, syscalls};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 const ROOT: &str = "/home/u/repo";

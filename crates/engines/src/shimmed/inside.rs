@@ -1,0 +1,103 @@
+//! What the shim does inside, from a judged plan. Pure, and the same whoever built the ground.
+
+use polder_engine::Fitted;
+use polder_facts::{Guarantee, HostFacts};
+use polder_plan::Plan;
+use polder_sys::{
+    Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Reserved, Rlimit, Swept, Terminal, syscalls,
+};
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A C string of a text that the policy has checked for NUL bytes.
+pub(crate) fn c(text: impl AsRef<OsStr>) -> CString {
+    CString::new(text.as_ref().as_bytes()).expect("invariant: paths, arguments and variables have no NUL byte")
+}
+
+/// The shim's half of a sandbox. `counted` says that a cgroup holds the limit on processes.
+pub(crate) fn inside(fitted: &Fitted, terminal: Option<Terminal>, counted: bool) -> Inside {
+    let (plan, host) = (fitted.plan(), fitted.host());
+    let second_layer = !fitted.accepts(Guarantee::SecondLayer) || host.landlock_abi > 0;
+    let filtered = !fitted.accepts(Guarantee::Syscalls);
+    let guarded = if plan.files.reserved.is_empty() { syscalls::Guarded::No } else { syscalls::Guarded::Yes };
+    let reserved = plan.files.reserved.iter().map(|reserved| Reserved {
+        directory: reserved.directory.as_ref().map(|directory| c(directory.as_os_str())),
+        name: c(&reserved.name),
+    });
+    let env = plan.env.iter().map(|(name, value)| {
+        let mut entry = name.clone();
+        entry.push("=");
+        entry.push(value);
+        c(entry)
+    });
+    Inside {
+        rlimits: rlimits(fitted, counted),
+        landlock: second_layer.then(|| landlock(plan, host)),
+        filter: filtered.then_some(guarded),
+        reserved: if filtered { reserved.collect() } else { Vec::new() },
+        swept: plan.files.swept.iter().map(swept).collect(),
+        command: Command {
+            candidates: plan.candidates().into_iter().map(c).collect(),
+            argv: plan.command.iter().map(c).collect(),
+            env: env.collect(),
+            workdir: c(plan.workdir.as_os_str()),
+            terminal,
+        },
+    }
+}
+
+fn swept(swept: &polder_plan::Swept) -> Swept {
+    let path = swept.path.as_os_str();
+    let mut aside = path.to_owned();
+    aside.push(polder_plan::Swept::SUFFIX);
+    let beside = |name: &String| c(Path::new(path).with_file_name(name));
+    Swept { path: c(path), aside: c(aside), only_with: swept.only_with.iter().map(beside).collect() }
+}
+
+/// The same view once more, for a mechanism that knows nothing of mounts.
+fn landlock(plan: &Plan, host: &HostFacts) -> LandlockSpec {
+    let rule = |path: &OsStr, access| LandlockRule { path: c(path), access, missing: Missing::Fail };
+    let mut rules = vec![
+        // Everything that the view holds may be read and executed; nothing outside the view lies below this root.
+        rule(OsStr::new("/"), Access::ReadOnly),
+        rule(OsStr::new("/dev"), Access::ReadWrite),
+        rule(OsStr::new("/tmp"), Access::ReadWrite),
+        // Programs name their threads and adjust themselves here; the kernel guards what is others'.
+        rule(OsStr::new("/proc"), Access::ReadWrite),
+    ];
+    if !plan.files.shown.iter().any(|shown| plan.identity.home.is_within(&shown.guest)) {
+        rules.push(rule(plan.identity.home.as_os_str(), Access::ReadWrite));
+    }
+    for shown in &plan.files.shown {
+        if shown.access == polder_policy::Access::ReadWrite {
+            rules.push(rule(shown.guest.as_os_str(), Access::ReadWrite));
+        }
+    }
+    LandlockSpec { abi: host.landlock_abi, rules }
+}
+
+fn rlimits(fitted: &Fitted, counted: bool) -> Vec<Rlimit> {
+    const RLIMIT_DATA: u32 = 2;
+    const RLIMIT_CORE: u32 = 4;
+    const RLIMIT_NPROC: u32 = 6;
+    const RLIMIT_NOFILE: u32 = 7;
+    let limits = &fitted.plan().limits;
+    let mut rlimits = vec![
+        // A core file would hold secrets, and the host's handler for it runs outside of the sandbox.
+        Rlimit { resource: RLIMIT_CORE, value: 0 },
+    ];
+    if let Some(pids) = &limits.pids {
+        // The shim counts too. Where a cgroup holds the limit, this is the floor below it: a little lower, because the
+        // cgroup tells when it was reached and this does not.
+        let slack = if counted { 64 } else { 0 };
+        rlimits.push(Rlimit { resource: RLIMIT_NPROC, value: pids.value + 1 + slack });
+    }
+    if let Some(files) = &limits.files {
+        rlimits.push(Rlimit { resource: RLIMIT_NOFILE, value: files.value });
+    }
+    if let (Some(memory), true) = (&limits.memory, fitted.accepts(Guarantee::Memory)) {
+        rlimits.push(Rlimit { resource: RLIMIT_DATA, value: memory.value.0 });
+    }
+    rlimits
+}

@@ -1,0 +1,217 @@
+//! What a Linux engine with our shim says about a plan, guarantee by guarantee. Pure; an engine takes the verdicts that
+//! hold for it and says the others itself.
+
+use polder_engine::Verdict;
+use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe};
+use polder_plan::Plan;
+use polder_policy::{NetworkMode, WorkspaceMode};
+
+/// Reserved names that the shim can watch for.
+const RESERVED_MAX: usize = 64;
+
+pub(crate) fn enforced(by: impl Into<String>) -> Verdict {
+    Verdict::Enforced { by: by.into() }
+}
+
+pub(crate) fn gap(reason: impl Into<String>, remedy: Option<String>) -> Gap {
+    Gap { reason: reason.into(), remedy }
+}
+
+pub(crate) struct Judge<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) host: &'a HostFacts,
+}
+
+impl Judge<'_> {
+    pub(crate) fn probe(&self, mechanism: Mechanism) -> Result<(), Gap> {
+        match self.host.mechanisms.get(&mechanism) {
+            Some(Probe::Works { .. } | Probe::NotNeeded { .. }) => Ok(()),
+            Some(Probe::Fails { reason, remedy }) => {
+                Err(gap(format!("{}: {reason}", mechanism.name()), Some(remedy.clone())))
+            }
+            // A probe that did not run has shown nothing.
+            None => Err(gap(format!("{} was not probed", mechanism.name()), None)),
+        }
+    }
+
+    pub(crate) fn needs(&self, mechanisms: &[Mechanism], by: &str) -> Verdict {
+        match mechanisms.iter().try_for_each(|mechanism| self.probe(*mechanism)) {
+            Ok(()) => enforced(by),
+            Err(gap) => Verdict::Cannot { gap },
+        }
+    }
+
+    pub(crate) fn protect(&self) -> Verdict {
+        let files = &self.plan.files;
+        if !files.reserved.is_empty()
+            && let Err(gap) = self.probe(Mechanism::Seccomp)
+        {
+            let by = "read-only mounts".to_owned();
+            let reason = format!("names that do not exist yet need the system call filter: {}", gap.reason);
+            return Verdict::Weaker { by, gap: Gap { reason, remedy: gap.remedy } };
+        }
+        if let Some(pattern) = files.partial_patterns.first() {
+            return Verdict::Weaker {
+                by: "read-only mounts".to_owned(),
+                gap: gap(
+                    format!("`{}` ({}) protects only what exists when the run begins", pattern.value, pattern.origin),
+                    Some("name the files, or write `**/NAME`, which also holds for new files".to_owned()),
+                ),
+            };
+        }
+        enforced(if files.reserved.is_empty() {
+            "read-only mounts and pinned parents"
+        } else {
+            "read-only mounts, pinned parents, and a guard for names that do not exist yet"
+        })
+    }
+
+    pub(crate) fn second_layer(&self) -> Verdict {
+        if let Err(gap) = self.probe(Mechanism::Landlock) {
+            return Verdict::Cannot { gap };
+        }
+        let abi = self.host.landlock_abi;
+        // Before ABI 3 a file can be emptied without the right to write it.
+        if abi < 3 {
+            return Verdict::Weaker {
+                by: format!("Landlock ABI {abi}"),
+                gap: gap("this ABI does not control truncation", Some("a kernel of 6.2 or newer".to_owned())),
+            };
+        }
+        enforced(format!("Landlock ABI {abi} over what is shown (masks inside rest on mounts alone)"))
+    }
+
+    pub(crate) fn net(&self) -> Verdict {
+        match self.plan.network.value.mode {
+            NetworkMode::None => self.needs(&[Mechanism::NetworkNamespace], "a network namespace with a loopback only"),
+            NetworkMode::Full => enforced("the policy gives the host's network"),
+            NetworkMode::Restricted => Verdict::Cannot {
+                gap: gap(
+                    "network `restricted` needs the broker, which is not in this build",
+                    Some("use `network: none` or `network: full`".to_owned()),
+                ),
+            },
+        }
+    }
+
+    pub(crate) fn ipc(&self) -> Verdict {
+        if let Err(gap) = self.probe(Mechanism::Namespaces) {
+            return Verdict::Cannot { gap };
+        }
+        // Abstract sockets belong to the network namespace; with the host's, only Landlock keeps them away.
+        if self.plan.network.value.mode == NetworkMode::Full && self.host.landlock_abi < 6 {
+            return Verdict::Weaker {
+                by: "an ipc namespace".to_owned(),
+                gap: gap(
+                    "with the host's network, abstract sockets of the host can be reached",
+                    Some("a kernel of 6.12 or newer, or no network".to_owned()),
+                ),
+            };
+        }
+        enforced("an ipc namespace, no host sockets in view, Landlock scopes")
+    }
+
+    pub(crate) fn privileges(&self) -> Verdict {
+        if let Err(gap) = self.probe(Mechanism::Namespaces) {
+            return Verdict::Cannot { gap };
+        }
+        if !self.plan.identity.caller_is_root {
+            return enforced("no capabilities, no_new_privs, nosuid mounts");
+        }
+        match self.probe(Mechanism::IdmappedMounts) {
+            Ok(()) => enforced("root mapped to an unprivileged range, no capabilities, no_new_privs, nosuid mounts"),
+            Err(Gap { reason, remedy }) => Verdict::Weaker {
+                by: "no capabilities, no_new_privs, /proc/sys covered".to_owned(),
+                gap: Gap { reason: format!("the command would be the host's uid 0: {reason}"), remedy },
+            },
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Vec<(Guarantee, Verdict)> {
+        let limits = &self.plan.limits;
+        let mut verdicts = Vec::new();
+        if limits.memory.is_some() {
+            verdicts.push((
+                Guarantee::Memory,
+                match self.probe(Mechanism::CgroupMemory) {
+                    Ok(()) => enforced("the memory cgroup"),
+                    Err(Gap { reason, remedy }) => Verdict::Weaker {
+                        by: "RLIMIT_DATA".to_owned(),
+                        gap: Gap { reason: format!("it bounds each process, not all together: {reason}"), remedy },
+                    },
+                },
+            ));
+        }
+        if limits.cpus.is_some() {
+            verdicts.push((
+                Guarantee::Cpus,
+                match self.probe(Mechanism::CgroupCpu) {
+                    Ok(()) => enforced("the cpu cgroup"),
+                    Err(gap) => Verdict::Cannot { gap },
+                },
+            ));
+        }
+        if let Some(pids) = &limits.pids {
+            let rlimit = "RLIMIT_NPROC in the sandbox's own user namespace (reaching it is not reported)";
+            let verdict = match self.probe(Mechanism::CgroupPids) {
+                Ok(()) if pids.origin != Origin::BuiltIn => enforced("the pids cgroup"),
+                Ok(()) | Err(_) => self.needs(&[Mechanism::ProcessRlimit], rlimit),
+            };
+            verdicts.push((Guarantee::Pids, verdict));
+        }
+        if limits.files.is_some() {
+            verdicts.push((Guarantee::Files, enforced("RLIMIT_NOFILE")));
+        }
+        if limits.disk.is_some() {
+            verdicts
+                .push((Guarantee::Disk, enforced("the size of the private tmpfs (the workspace is the host's disk)")));
+        }
+        if limits.output.is_some() {
+            verdicts.push((Guarantee::Output, enforced("counting what is written")));
+        }
+        if limits.timeout.is_some() {
+            verdicts.push((Guarantee::Timeout, enforced("a timer that ends the pid namespace")));
+        }
+        verdicts
+    }
+
+    /// What no such engine can do with this plan, whatever is accepted.
+    pub(crate) fn impossible(&self, engine: &str) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let Plan { image, cache, credentials, workspace, files, engine_options, .. } = self.plan;
+        if let Some(image) = image {
+            gaps.push(gap(
+                format!("{}: engine `{engine}` uses the host's programs, not an image", image.origin),
+                Some("take the image away, or choose an engine that takes one".to_owned()),
+            ));
+        }
+        if let Some(cache) = cache {
+            gaps.push(gap(format!("{}: caches are not in this build", cache.origin), None));
+        }
+        for credential in credentials {
+            gaps.push(gap(
+                format!("{}: credentials need the broker, which is not in this build", credential.origin),
+                None,
+            ));
+        }
+        if workspace.value.mode != WorkspaceMode::Direct {
+            gaps.push(gap(
+                format!("{}: only `direct` workspaces are in this build", workspace.origin),
+                Some("use `workspace: {mode: direct}`".to_owned()),
+            ));
+        }
+        if files.reserved.len() > RESERVED_MAX {
+            gaps.push(gap(
+                format!(
+                    "{} protected paths do not exist yet; at most {RESERVED_MAX} can be guarded",
+                    files.reserved.len()
+                ),
+                Some("protect fewer paths, or a common parent".to_owned()),
+            ));
+        }
+        if let Some(options) = engine_options.get(engine) {
+            gaps.push(gap(format!("{}: engine `{engine}` has no options", options.origin), None));
+        }
+        gaps
+    }
+}
