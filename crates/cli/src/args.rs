@@ -234,6 +234,27 @@ pub(crate) struct ManArgs {
     pub(crate) directory: PathBuf,
 }
 
+/// What a command line that will surely start a command says about the engine: `None` where it may not start any.
+///
+/// A guess before anything is parsed, so that the sandbox can begin to be made; it binds nobody.
+pub(crate) fn will_run(line: &[OsString]) -> Option<Option<&str>> {
+    let mut words = line.get(1..)?.iter().map(|word| word.to_str().unwrap_or_default());
+    if words.next() != Some("run") {
+        return None;
+    }
+    let mut engine = None;
+    while let Some(word) = words.next() {
+        match word {
+            "--" => return Some(engine),
+            "--dry-run" | "--help" | "-h" | "--tty" | "-t" => return None,
+            "--engine" | "-e" => engine = words.next(),
+            _ => engine = word.strip_prefix("--engine=").or(engine),
+        }
+    }
+    // Without the two dashes it is too early to tell flags from the command's own.
+    None
+}
+
 /// The verb and its arguments.
 ///
 /// Describing every verb costs a tenth of a millisecond, so the main one is tried alone first; whatever is not a plain
@@ -310,5 +331,27 @@ impl PolicyArgs {
             None => sandbox,
         };
         if self.trust { sandbox.trust_project() } else { sandbox }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::will_run;
+    use std::ffi::OsString;
+
+    #[test]
+    fn a_command_line_is_taken_for_a_run_only_when_it_surely_is_one() {
+        let guess = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            will_run(&words).map(|engine| engine.map(str::to_owned))
+        };
+        assert_eq!(guess("polder run -- true"), Some(None));
+        assert_eq!(guess("polder run -e none --memory 1G -- true"), Some(Some("none".to_owned())));
+        assert_eq!(guess("polder run --engine=auto -- true --dry-run"), Some(Some("auto".to_owned())));
+        assert_eq!(guess("polder run --dry-run -- true"), None);
+        assert_eq!(guess("polder run -t -- sh"), None);
+        assert_eq!(guess("polder run true"), None);
+        assert_eq!(guess("polder doctor -- run"), None);
+        assert_eq!(guess("polder"), None);
     }
 }

@@ -25,12 +25,14 @@ fn main() -> ExitCode {
     if let Some(code) = polder_attack::hidden() {
         return code;
     }
-    let verb = match args::parse(std::env::args_os().collect()) {
+    let line: Vec<_> = std::env::args_os().collect();
+    let ahead = args::will_run(&line).and_then(polder_run::begin);
+    let verb = match args::parse(line) {
         Ok(verb) => verb,
         Err(error) => return exit::usage(&error),
     };
     let result = match verb {
-        Verb::Run(args) => run::run(args),
+        Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Config(args) => config::config(args),

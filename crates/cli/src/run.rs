@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
 use polder::{Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
-use polder_run::Parting;
+use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,12 +15,11 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Lines that are printed about what was blocked.
 const VIOLATION_LINES_MAX: usize = 5;
 
-pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
+pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
     let RunArgs { policy, dry_run, json, tty, command } = args;
     if tty {
         return crate::shell::interactive(&policy, command);
     }
-    let ahead = if dry_run { None } else { polder_run::begin(policy.engine.as_deref()) };
     let planned = policy.sandbox().plan(command.clone())?;
     if dry_run {
         return print_plan(&planned, json);

@@ -45,6 +45,12 @@ pub trait Running: Send {
     /// Readable when a report waits.
     fn reports(&self) -> BorrowedFd<'_>;
 
+    /// Readable when the command has ended, where an engine knows that before the report comes; the report is then only
+    /// moments away.
+    fn ending(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
     /// Waits for the next report.
     fn report(&mut self) -> Report;
 

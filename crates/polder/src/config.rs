@@ -39,8 +39,9 @@ pub fn read(
     environment: &BTreeMap<OsString, OsString>,
     overrides: Overrides,
 ) -> Result<Said, Error> {
-    let resolved =
-        |path: &Path| std::fs::canonicalize(path).map_err(|source| Error::Directory { path: path.to_owned(), source });
+    let resolved = |path: &Path| {
+        polder_sys::facts::resolve(path).map_err(|source| Error::Directory { path: path.to_owned(), source })
+    };
     let directory = resolved(directory)?;
     let home = home(environment);
     let (mut documents, mut workspace, mut start) = (Vec::new(), directory.clone(), directory.clone());

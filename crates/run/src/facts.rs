@@ -56,7 +56,7 @@ pub fn gather(
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<HostFacts, FactsError> {
     let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
-    let root = std::fs::canonicalize(workspace).map_err(fault)?;
+    let root = polder_sys::facts::resolve(workspace).map_err(fault)?;
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
     let mut literals: Vec<PathBuf> = asked.map(|name| root.join(name)).collect();

@@ -153,25 +153,16 @@ impl Build<'_> {
 
     fn etc(&mut self, plan: &Plan) {
         self.plain("etc", 0o755);
-        for entry in &plan.files.configuration {
-            match entry {
-                Configuration::File(name) => {
-                    self.steps.push(Step::Copy { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) });
-                }
-                Configuration::Directory(name) => {
-                    // A mount point for something that may be missing would be an empty directory; the step that
-                    // shows it makes it.
-                    let from = c(format!("/etc/{name}"));
-                    self.steps.push(Step::ShowIfThere { from, at: c(format!("etc/{name}")) });
-                }
-            }
+        for Configuration::File(name) | Configuration::Directory(name) in &plan.files.configuration {
+            // A mount point for something that may be missing would be empty; the step that shows it makes it.
+            self.steps.push(Step::ShowIfThere { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) });
         }
         for written in &plan.files.written {
             let content = c(&written.content);
             self.steps.push(Step::File { at: c(relative(&written.path)), content, mode: 0o644 });
         }
         if plan.network.value.mode == NetworkMode::Full {
-            self.steps.push(Step::Copy { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
+            self.steps.push(Step::ShowIfThere { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
         }
         self.steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
         self.steps.push(Step::Symlink { target: c("../usr/lib/os-release"), at: c("etc/os-release") });

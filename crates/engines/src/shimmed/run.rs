@@ -57,6 +57,10 @@ impl Running for ShimmedRun {
         self.launched.reports()
     }
 
+    fn ending(&self) -> Option<BorrowedFd<'_>> {
+        self.launched.ending()
+    }
+
     fn report(&mut self) -> Report {
         match self.launched.report() {
             polder_sys::Report::Ended(ended) => {

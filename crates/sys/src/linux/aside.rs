@@ -11,6 +11,12 @@ use std::path::Path;
 /// Renames `relative` in `tree` by adding a suffix, if it and all its companions exist. Says whether it did.
 pub fn set_aside(tree: &Path, relative: &Path, only_with: &[String], suffix: &str) -> io::Result<bool> {
     let (Some(name), Some(parent)) = (relative.file_name(), relative.parent()) else { return Ok(false) };
+    // Mostly there is nothing, and one look says so.
+    if let Err(error) = std::fs::symlink_metadata(tree.join(relative))
+        && matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR))
+    {
+        return Ok(false);
+    }
     let tree = std::fs::File::open(tree)?;
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     let directory = match open_beneath(tree.as_fd(), &text(parent.as_os_str())?) {

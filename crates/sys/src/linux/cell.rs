@@ -82,7 +82,7 @@ impl Cell {
         let more: Vec<_> = doors.iter().chain(&trees).map(AsRawFd::as_raw_fd).collect();
         let go = Go { image: image::encode(Some(ground), inside), stdio, doors: doors.len(), more: &more };
         let Self { shim, control, .. } = self;
-        Launched { shim, control, master: None }.start(&go, &ground.steps)
+        Launched { shim, control, master: None, main: None }.start(&go, &ground.steps)
     }
 
     /// Opens what the steps show and maps its owners through the new user namespace.

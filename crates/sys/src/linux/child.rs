@@ -213,7 +213,6 @@ fn take_step(
             let file = create(at, *mode)?;
             write_all(file.as_fd(), content.to_bytes())
         }
-        Step::Copy { from, at } => copy(from, at),
         Step::Symlink { target, at } => {
             // SAFETY: both paths outlive the call.
             check_int(unsafe { libc::symlink(target.as_ptr(), at.as_ptr()) }).map(drop)
@@ -238,7 +237,11 @@ fn take_step(
                 Err(Errno(libc::ENOENT)) => return Ok(()),
                 Err(other) => return Err(other),
             };
-            make_directory(at, 0o755)?;
+            if is_directory(tree.as_fd())? {
+                make_directory(at, 0o755)?
+            } else {
+                drop(create(at, 0o644)?)
+            }
             mount::attach_at(tree.as_fd(), at)
         }
         Step::Device { from, at } => {
@@ -279,13 +282,16 @@ fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
     mount::attach_on(tree.as_fd(), place.as_fd())
 }
 
-fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {
+fn is_directory(place: BorrowedFd<'_>) -> Result<bool, Errno> {
     // SAFETY: all-zero is a valid `stat`.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: `stat` is valid for writing.
     check_int(unsafe { libc::fstat(place.as_raw_fd(), &raw mut stat) })?;
-    let is_directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;
-    let cover = if is_directory { Step::HIDDEN_DIRECTORY } else { Step::HIDDEN_FILE };
+    Ok(stat.st_mode & libc::S_IFMT == libc::S_IFDIR)
+}
+
+fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {
+    let cover = if is_directory(place)? { Step::HIDDEN_DIRECTORY } else { Step::HIDDEN_FILE };
     let flags = mount::NOSUID | mount::NODEV | mount::NOEXEC | mount::RDONLY;
     let tree = mount::restricted_tree_at(cover, flags)?;
     mount::attach_on(tree.as_fd(), place)
@@ -303,27 +309,6 @@ fn make_directory(at: &CStr, mode: u32) -> Result<(), Errno> {
 fn create(at: &CStr, mode: u32) -> Result<OwnedFd, Errno> {
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     open_at(at, flags, mode)
-}
-
-/// What one call copies; files of `/etc` are far smaller.
-const COPY_BYTES_MAX: usize = 1 << 20;
-
-/// Copies a small host file; what is missing or unreadable for us stays missing inside.
-fn copy(from: &CStr, at: &CStr) -> Result<(), Errno> {
-    let source = match open_at(from, libc::O_RDONLY | libc::O_CLOEXEC, 0) {
-        Ok(source) => source,
-        Err(Errno(libc::ENOENT | libc::EACCES)) => return Ok(()),
-        Err(other) => return Err(other),
-    };
-    let target = create(at, 0o644)?;
-    let none = std::ptr::null_mut();
-    loop {
-        // SAFETY: both descriptors are ours; without an offset the file's own position is used.
-        let sent = unsafe { libc::sendfile(target.as_raw_fd(), source.as_raw_fd(), none, COPY_BYTES_MAX) };
-        if check(sent as i64)? == 0 {
-            return Ok(());
-        }
-    }
 }
 
 fn write_all(file: BorrowedFd<'_>, mut content: &[u8]) -> Result<(), Errno> {

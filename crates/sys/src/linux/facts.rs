@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -73,10 +74,26 @@ pub fn entry(path: &Path) -> Entry {
     }
 }
 
+/// A path without symbolic links, `.` and `..`, as the kernel sees it: three calls, where walking it in steps takes one
+/// for each component and memory of another allocator.
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let place = fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+    let resolved = fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd()));
+    // Without a process table, or for something that was removed meanwhile, the slow way says what is wrong.
+    let is_it = |found: &PathBuf| -> io::Result<bool> {
+        let (here, there) = (place.metadata()?, fs::symlink_metadata(found)?);
+        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
+    };
+    match resolved {
+        Ok(found) if is_it(&found).unwrap_or(false) => Ok(found),
+        _ => fs::canonicalize(path),
+    }
+}
+
 /// Looks at a workspace, at the paths named for it, and at all their parents within it.
 pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
-    let root = fs::canonicalize(root)?;
-    let start = fs::canonicalize(start)?;
+    let root = resolve(root)?;
+    let start = resolve(start)?;
     if !fs::metadata(&root)?.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
     }
@@ -99,7 +116,7 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
     let sources = sources
         .iter()
         .filter_map(|source| {
-            let path = fs::canonicalize(source).ok()?;
+            let path = resolve(source).ok()?;
             let entry = entry(&path);
             Some((source.clone(), Resolved { path, entry }))
         })

@@ -107,7 +107,11 @@ pub fn compile(arch: u32, rules: &BTreeMap<u32, Rule>, unknown: Verdict) -> Vec<
         ret(Verdict::Kill),
         op(LD_W_ABS, 0, 0, OFFSET_NR),
     ];
-    program.extend(search(&segments(rules, unknown)));
+    let segments = segments(rules, unknown);
+    let mut emitter = Emitter::default();
+    let entry = emitter.search(&segments);
+    debug_assert_eq!(entry, emitter.reversed.len() - 1, "the search begins where the program goes on");
+    program.extend(emitter.reversed.into_iter().rev());
     program
 }
 
@@ -131,44 +135,91 @@ fn segments(rules: &BTreeMap<u32, Rule>, unknown: Verdict) -> Vec<(u32, Rule)> {
     segments
 }
 
-/// A balanced search for the segment that holds the number in the accumulator.
-fn search(segments: &[(u32, Rule)]) -> Vec<Instruction> {
-    if let [(_, rule)] = segments {
-        return leaf(rule);
-    }
-    let (low, high) = segments.split_at(segments.len() / 2);
-    let (low_code, high_code) = (search(low), search(high));
-    let mut code = Vec::with_capacity(low_code.len() + high_code.len() + 2);
-    match u8::try_from(low_code.len()) {
-        Ok(distance) => code.push(op(JMP_JGE, distance, 0, high[0].0)),
-        // A conditional jump reaches 255 instructions; the unconditional one has no such limit.
-        Err(_) => {
-            code.push(op(JMP_JGE, 0, 1, high[0].0));
-            code.push(op(JMP_JA, 0, 0, low_code.len() as u32));
-        }
-    }
-    code.extend(low_code);
-    code.extend(high_code);
-    code
+/// How far a conditional jump reaches.
+const REACH: usize = 255;
+
+/// Writes a program from its end, because jumps only lead forward: what a jump leads to is there before the jump. So
+/// verdicts are shared by all jumps that reach them, which makes a program shorter by a third; the kernel compiles it
+/// anew for every run.
+#[derive(Default)]
+struct Emitter {
+    /// The last instruction first. Places are indices into this.
+    reversed: Vec<Instruction>,
 }
 
-fn leaf(rule: &Rule) -> Vec<Instruction> {
-    match rule {
-        Rule::Always(verdict) => vec![ret(*verdict)],
-        Rule::Tests { tests, otherwise } => {
-            let mut code = Vec::new();
-            for Test { argument, matches, verdict } in tests {
-                code.push(op(LD_W_ABS, 0, 0, OFFSET_ARGS + 8 * u32::from(*argument)));
-                code.push(match *matches {
-                    Match::Equals(number) => op(JMP_JEQ, 0, 1, number),
-                    Match::AnyBit(bits) => op(JMP_JSET, 0, 1, bits),
-                    Match::NoBit(bits) => op(JMP_JSET, 1, 0, bits),
-                });
-                code.push(ret(*verdict));
-            }
-            code.push(ret(*otherwise));
-            code
+impl Emitter {
+    fn push(&mut self, instruction: Instruction) -> usize {
+        self.reversed.push(instruction);
+        self.reversed.len() - 1
+    }
+
+    /// How many instructions lie between the next one and a place.
+    fn distance(&self, place: usize) -> usize {
+        self.reversed.len() - 1 - place
+    }
+
+    /// Where a verdict is given, near enough for the next few instructions.
+    fn verdict(&mut self, verdict: Verdict) -> usize {
+        // Two jumps and what is needed to bring a far place near come at most between this and the jump to it.
+        const SPARE: usize = 8;
+        let wanted = ret(verdict);
+        let near = self.reversed.len().saturating_sub(REACH - SPARE);
+        match self.reversed[near..].iter().rposition(|instruction| *instruction == wanted) {
+            Some(index) => near + index,
+            None => self.push(wanted),
         }
+    }
+
+    /// A place from which the next jump reaches this one.
+    fn near(&mut self, place: usize) -> usize {
+        if self.distance(place) + 1 < REACH {
+            return place;
+        }
+        match self.reversed[place] {
+            verdict @ Instruction { code: RET, .. } => self.push(verdict),
+            _ => {
+                let far = self.distance(place) as u32;
+                self.push(op(JMP_JA, 0, 0, far))
+            }
+        }
+    }
+
+    /// A jump to one of two places; gives its own place.
+    fn jump(&mut self, code: u16, k: u32, taken: usize, otherwise: usize) -> usize {
+        let taken = self.near(taken);
+        let otherwise = self.near(otherwise);
+        let reach = |place| u8::try_from(self.distance(place)).expect("invariant: `near` made it so");
+        let jump = op(code, reach(taken), reach(otherwise), k);
+        self.push(jump)
+    }
+
+    /// A balanced search for the segment that holds the number in the accumulator.
+    fn search(&mut self, segments: &[(u32, Rule)]) -> usize {
+        if let [(_, rule)] = segments {
+            return self.leaf(rule);
+        }
+        let (low, high) = segments.split_at(segments.len() / 2);
+        let taken = self.search(high);
+        let otherwise = self.search(low);
+        self.jump(JMP_JGE, high[0].0, taken, otherwise)
+    }
+
+    fn leaf(&mut self, rule: &Rule) -> usize {
+        let (tests, otherwise) = match rule {
+            Rule::Always(verdict) => return self.verdict(*verdict),
+            Rule::Tests { tests, otherwise } => (tests, otherwise),
+        };
+        let mut next = self.verdict(*otherwise);
+        for Test { argument, matches, verdict } in tests.iter().rev() {
+            let verdict = self.verdict(*verdict);
+            match *matches {
+                Match::Equals(number) => self.jump(JMP_JEQ, number, verdict, next),
+                Match::AnyBit(bits) => self.jump(JMP_JSET, bits, verdict, next),
+                Match::NoBit(bits) => self.jump(JMP_JSET, bits, next, verdict),
+            };
+            next = self.push(op(LD_W_ABS, 0, 0, OFFSET_ARGS + 8 * u32::from(*argument)));
+        }
+        next
     }
 }
 

@@ -109,7 +109,7 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
     .map_err(|errno| SpawnError::Caller { what: "start the program".to_owned(), call: "clone3", errno })?;
     drop((theirs, says, own, null));
     let go = Go { image: image::encode(None, inside), stdio, doors: 0, more: &[] };
-    match (Launched { shim: child, control: ours, master: None }).start(&go, &[]) {
+    match (Launched { shim: child, control: ours, master: None, main: None }).start(&go, &[]) {
         Err(SpawnError::Vanished) => {
             let mut text = Vec::new();
             // The program is gone, so the pipe ends; what cannot be read was not said.

@@ -201,7 +201,6 @@ variants!(Source<S>, Source<&'a CStr> { 0 = System { path }, 1 = Resolved { path
 variants!(Step<S>, Step<&'a CStr> {
     0 = Directory { at, mode },
     1 = File { at, content, mode },
-    2 = Copy { from, at },
     3 = Symlink { target, at },
     4 = Bind { source, at, access },
     5 = ShowIfThere { from, at },

@@ -72,6 +72,8 @@ pub struct Launched {
     pub(crate) shim: Child,
     pub(crate) control: OwnedFd,
     pub(crate) master: Option<OwnedFd>,
+    /// The command's process, to be woken by its end.
+    pub(crate) main: Option<OwnedFd>,
 }
 
 /// What the shim reports.
@@ -109,6 +111,11 @@ impl Launched {
     /// Readable when a report waits.
     pub fn reports(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
+    }
+
+    /// Readable when the command has ended; the report follows within moments.
+    pub fn ending(&self) -> Option<BorrowedFd<'_>> {
+        self.main.as_ref().map(AsFd::as_fd)
     }
 
     /// The caller's side of the terminal, if the recipe asked for one.
@@ -291,6 +298,7 @@ impl Launched {
                 Ok(None) | Err(_) => return Err(SpawnError::Vanished),
             };
             if record.tag == Tag::Ready as u32 {
+                self.main = descriptors[0].take();
                 return Ok(());
             }
             if record.tag == Tag::Master as u32 {
@@ -352,7 +360,6 @@ fn step_words(step: &Step) -> (String, &'static str) {
     match step {
         Step::Directory { at, .. } => (format!("make the directory `/{}`", shown(at)), "mkdir"),
         Step::File { at, .. } => (format!("write `/{}`", shown(at)), "open"),
-        Step::Copy { from, .. } => (format!("copy `{}`", shown(from)), "read"),
         Step::Symlink { at, .. } => (format!("make the link `/{}`", shown(at)), "symlink"),
         Step::Bind { source: Source::System { path } | Source::Resolved { path }, at, .. } => {
             (format!("show `{}` at `/{}`", shown(path), shown(at)), "move_mount")

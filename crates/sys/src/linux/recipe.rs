@@ -129,13 +129,6 @@ pub enum Step<S = CString> {
         /// Its mode.
         mode: u32,
     },
-    /// Makes a copy of a small host file in the private root, if the file is there and readable.
-    Copy {
-        /// The host file.
-        from: S,
-        /// Where.
-        at: S,
-    },
     /// Makes a symbolic link in the private root.
     Symlink {
         /// Its text.
@@ -152,9 +145,9 @@ pub enum Step<S = CString> {
         /// Whether it can be written.
         access: Access,
     },
-    /// Shows a directory of the host read-only, if it is there.
+    /// Shows a directory or a file of the host read-only, if it is there.
     ShowIfThere {
-        /// The host's directory.
+        /// The host's path.
         from: S,
         /// Where; made only if it is needed.
         at: S,

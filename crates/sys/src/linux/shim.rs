@@ -69,7 +69,10 @@ impl Sweep<'_> {
                 while libc::waitpid(-1, ptr::null_mut(), 0) > 0 {}
             }
         }
-        // The caller does this too, on the host's side; this is for a caller that is gone.
+        // A caller that hears of the end does the rest, on the host's side.
+        if last.is_some_and(|record| wire::send(control, &record, &[]).is_ok()) {
+            exit(0)
+        }
         for Swept { path, aside, only_with } in self.paths.iter() {
             // SAFETY: the paths outlive the calls.
             unsafe {
@@ -78,10 +81,7 @@ impl Sweep<'_> {
                 }
             }
         }
-        let Some(record) = last else { exit(125) };
-        // If the caller is gone, there is nobody to tell.
-        let _ = wire::send(control, &record, &[]);
-        exit(0)
+        exit(125)
     }
 }
 
@@ -199,12 +199,15 @@ fn start<'a>(
     unsafe { libc::syscall(libc::SYS_close_range, 0, 2, 0) };
     // From here on the lifeline decides: the caller's thread may end before the run does.
     creds::die_with_parent(0).map_err(stage(Stage::Lifeline))?;
-    wire::send(control, &Record::new(Tag::Ready), &[]).map_err(stage(Stage::Lifeline))?;
+    // With it the caller wakes at the same time as we do, not after us.
+    // SAFETY: plain numbers; the result is a new descriptor, and the child is not yet waited for.
+    let ending = check_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, main, 0) }).map_err(stage(Stage::Lifeline))?;
+    wire::send(control, &Record::new(Tag::Ready), &[ending.as_raw_fd()]).map_err(stage(Stage::Lifeline))?;
     Ok((main, guard, inside.swept))
 }
 
 fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
-    match at(Stage::Lifeline, wire::receive(control, descriptors))? {
+    match at(Stage::Lifeline, wire::receive_soon(control, descriptors))? {
         Some(record) if record.tag == Tag::Go as u32 => Ok(record),
         _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
     }

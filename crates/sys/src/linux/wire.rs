@@ -13,7 +13,7 @@ pub(crate) const DESCRIPTORS_MAX: usize = 200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Tag {
-    /// Shim: the command was started.
+    /// Shim: the command was started; a descriptor of its process is attached.
     Ready = 1,
     /// Shim: a step of the set-up failed. a: stage, b: index, c: errno, d: call.
     Failed = 2,
@@ -93,8 +93,33 @@ pub(crate) fn try_send(socket: BorrowedFd<'_>, record: &Record) -> Result<(), Er
         .map(drop)
 }
 
+/// How long to look again and again before sleeping: about as long as it takes to be woken up.
+const SOON: u32 = 400;
+
+/// Receives a record that is expected any moment: looks for it a while before it sleeps.
+pub(crate) fn receive_soon(
+    socket: BorrowedFd<'_>,
+    descriptors: &mut [Option<OwnedFd>],
+) -> Result<Option<Record>, Errno> {
+    for _ in 0..SOON {
+        match receive_with(socket, descriptors, libc::MSG_DONTWAIT) {
+            Err(Errno(libc::EAGAIN)) => std::hint::spin_loop(),
+            other => return other,
+        }
+    }
+    receive(socket, descriptors)
+}
+
 /// Receives a record into `descriptors`; gives the record and how many descriptors came. `None` is the end.
 pub(crate) fn receive(socket: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Option<Record>, Errno> {
+    receive_with(socket, descriptors, 0)
+}
+
+fn receive_with(
+    socket: BorrowedFd<'_>,
+    descriptors: &mut [Option<OwnedFd>],
+    flags: libc::c_int,
+) -> Result<Option<Record>, Errno> {
     let mut record = Record { tag: 0, a: 0, b: 0, c: 0, d: 0, e: 0, f: 0 };
     let mut part = libc::iovec { iov_base: (&raw mut record).cast(), iov_len: size_of::<Record>() };
     let mut control = ControlBuffer([0; 16 + 4 * DESCRIPTORS_MAX]);
@@ -106,7 +131,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>
     header.msg_controllen = size_of::<ControlBuffer>() as _;
     let got = loop {
         // SAFETY: the header points at buffers that outlive the call.
-        match check(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_CMSG_CLOEXEC) } as i64) {
+        match check(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_CMSG_CLOEXEC | flags) } as i64)
+        {
             Err(Errno(libc::EINTR)) => {}
             other => break other?,
         }

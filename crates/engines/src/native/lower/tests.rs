@@ -81,7 +81,6 @@ fn text(lowered: &Lowered) -> String {
                 let content = content.to_string_lossy();
                 format!("file {} {mode:o} {content:?}", shown(at))
             }
-            Step::Copy { from, at } => format!("copy {} {}", shown(from), shown(at)),
             Step::Symlink { target, at } => format!("symlink {} -> {}", shown(at), shown(target)),
             Step::Bind { source: Source::System { path: from }, at, access } => {
                 format!("bind system {} {} {access:?}", shown(from), shown(at))
@@ -179,7 +178,7 @@ fn every_mount_point_is_made_before_it_is_used() {
             let place = |at: &CString| std::path::PathBuf::from(OsStr::from_bytes(at.as_bytes()));
             // What makes its own place needs only its parent; what covers needs the place itself, or a bind above it.
             let (at, makes) = match &step {
-                Step::Directory { at, .. } | Step::File { at, .. } | Step::Copy { at, .. } => (place(at), true),
+                Step::Directory { at, .. } | Step::File { at, .. } => (place(at), true),
                 Step::Symlink { at, .. } | Step::ShowIfThere { at, .. } | Step::Device { at, .. } => (place(at), true),
                 Step::Scratch { at, .. } | Step::Terminals { at } | Step::Proc { at } => (place(at), false),
                 Step::Bind { at, .. } => (place(at), false),

@@ -12,7 +12,6 @@ fn ground() -> Ground {
         steps: vec![
             Step::Directory { at: c("a"), mode: 0o755 },
             Step::File { at: c("f"), content: c("one\ntwo\n"), mode: 0o644 },
-            Step::Copy { from: c("/etc/x"), at: c("etc/x") },
             Step::Symlink { target: c("../tmp"), at: c("var/tmp") },
             Step::Bind { source: Source::System { path: c("/usr") }, at: c("usr"), access: Access::ReadOnly },
             Step::Bind { source: Source::Resolved { path: c("/ws") }, at: c("ws"), access: Access::ReadWrite },
