@@ -5,7 +5,7 @@
 
 use super::call::Errno;
 use super::cgroup::Entrance;
-use super::child::Line;
+use super::child::{Caller, Line};
 use super::launched::{Child, Go, Launched, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
 use super::recipe::{Access, Ground, Identity, NetNamespace, Recipe, Source, Step};
 use super::{creds, image, mount, shim};
@@ -40,13 +40,15 @@ impl Cell {
     /// Makes the namespaces and returns while the first process is still at work on the network.
     pub fn open(net: NetNamespace, cgroup: Option<BorrowedFd<'_>>) -> Result<Self, SpawnError> {
         let (ours, theirs) = socket_pair().map_err(caller("make the control socket", "socketpair"))?;
+        // SAFETY: no arguments. Asked here: in a new user namespace, nobody is anybody yet.
+        let who = unsafe { Caller { uid: libc::geteuid(), gid: libc::getegid() } };
         let shim = clone_into(NAMESPACES, cgroup, || {
             // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's, and
             // closed on exec: whoever holds it can speak as the shim.
             let control = unsafe { OwnedFd::from_raw_fd(libc::fcntl(theirs.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)) };
             // SAFETY: the parent's end must not stay open here, or the lifeline would never end.
             unsafe { libc::close(ours.as_raw_fd()) };
-            shim::live(net, control)
+            shim::live(net, who, control)
         })
         .map_err(|errno| SpawnError::Namespaces { errno })?;
         Ok(Self { shim, control: ours, net })

@@ -6,8 +6,8 @@
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
 use super::image::{GroundImage, InsideImage};
-use super::recipe::{Access, Identity, Missing, Source, Step};
-use super::{landlock, mount};
+use super::recipe::{Access, Identity, Missing, NetNamespace, Source, Step};
+use super::{landlock, mount, net};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -19,6 +19,7 @@ pub(crate) enum Stage {
     Network,
     Recipe,
     Ground,
+    Processes,
     Cgroup,
     Maps,
     Identity,
@@ -41,11 +42,12 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::Lifeline,
         Self::Network,
         Self::Recipe,
         Self::Ground,
+        Self::Processes,
         Self::Cgroup,
         Self::Maps,
         Self::Identity,
@@ -77,6 +79,7 @@ impl Stage {
             Self::Lifeline => ("wait for the go-ahead", "recvmsg"),
             Self::Network => ("make the network namespace", "unshare"),
             Self::Recipe => ("read the recipe", "mmap"),
+            Self::Processes => ("make the process table", "fsmount proc"),
             Self::Ground => ("find a pid namespace of its own", "stat"),
             Self::Cgroup => ("join the cgroup", "write tasks"),
             Self::Maps => ("write the user and group maps", "write uid_map"),
@@ -120,13 +123,52 @@ pub(crate) struct Handed<'a> {
     pub(crate) doors: &'a mut [Option<OwnedFd>],
     /// The trees whose owners are mapped, in the order of the steps that show them.
     pub(crate) trees: &'a mut [Option<OwnedFd>],
+    /// The process table.
+    pub(crate) proc: OwnedFd,
+}
+
+/// Who called, in the caller's own eyes.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+/// What every sandbox needs and no recipe changes. Done before the recipe is there, in time that nobody waits for; gives
+/// the process table of the new pid namespace.
+pub(crate) fn prepare(net: NetNamespace, caller: Caller) -> Result<OwnedFd, Failure> {
+    if net == NetNamespace::Own {
+        // Not with the clone: here it costs time that the caller uses for deciding.
+        // SAFETY: a plain number.
+        at(Stage::Network, check_int(unsafe { libc::unshare(libc::CLONE_NEWNET) }))?;
+        at(Stage::Loopback, net::loopback_up())?;
+    }
+    if caller.uid != 0 {
+        map_self(caller)?;
+    }
+    at(Stage::Private, mount::make_private())?;
+    at(Stage::UserNamespaces, creds::bound_namespace())?;
+    at(Stage::Privileges, creds::empty_bounding_set())?;
+    // While the host's is still visible: the kernel compares the two. We are not dumpable when the command comes, so with
+    // this option it does not see us.
+    let options = [(c"hidepid", c"ptraceable")];
+    at(Stage::Processes, mount::new_filesystem(c"proc", &options, mount::NOSUID | mount::NODEV | mount::NOEXEC))
+}
+
+/// A user may map itself, and only itself; group changes must be given up first, see user_namespaces(7).
+fn map_self(caller: Caller) -> Result<(), Failure> {
+    let Caller { uid, gid } = caller;
+    let mut line = Line::new();
+    at(Stage::Maps, creds::write_file(c"/proc/self/setgroups", b"deny"))?;
+    at(Stage::Maps, creds::write_file(c"/proc/self/uid_map", line.map(uid, uid, 1)))?;
+    at(Stage::Maps, creds::write_file(c"/proc/self/gid_map", line.map(gid, gid, 1)))
 }
 
 /// Builds the ground: from new namespaces to a root of the sandbox's own.
 pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), Failure> {
     // The network is there already.
     let GroundImage { identity, net: _, scratch_bytes, steps, hostname } = *ground;
-    let Handed { doors, trees } = handed;
+    let Handed { doors, trees, proc } = handed;
     // Join before the identity changes: afterwards we are nobody and the write is refused.
     for door in doors.iter_mut().filter_map(Option::take) {
         at(Stage::Cgroup, creds::write_once(door.as_raw_fd(), b"0"))?;
@@ -137,14 +179,12 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
 
     take_identity(identity)?;
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
-    at(Stage::UserNamespaces, creds::bound_namespace())?;
     at(Stage::Lifeline, creds::not_dumpable())?;
 
-    at(Stage::Private, mount::make_private())?;
     let root = at(Stage::Root, enter_empty_root(scratch_bytes))?;
     let mut next_tree = 0;
     for (index, step) in steps.iter().enumerate() {
-        take_step(&step, identity, trees, &mut next_tree).map_err(|errno| Failure {
+        take_step(&step, identity, trees, &mut next_tree, proc.as_fd()).map_err(|errno| Failure {
             stage: Stage::Step,
             index,
             errno,
@@ -175,13 +215,12 @@ pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
 /// Becomes who the recipe says. Where the caller had to write the maps, it has done so before the go-ahead.
 fn take_identity(identity: Identity) -> Result<(), Failure> {
     match identity {
-        Identity::Same { uid, gid } => {
-            // A user may map itself, and only itself; group changes must be given up first, see user_namespaces(7).
-            let mut line = Line::new();
-            at(Stage::Maps, creds::write_file(c"/proc/self/setgroups", b"deny"))?;
-            at(Stage::Maps, creds::write_file(c"/proc/self/uid_map", line.map(uid, uid, 1)))?;
-            at(Stage::Maps, creds::write_file(c"/proc/self/gid_map", line.map(gid, gid, 1)))
-        }
+        // It has mapped itself before; nobody else may be meant.
+        // SAFETY: no arguments.
+        Identity::Same { uid, gid } => match unsafe { (libc::getuid(), libc::getgid()) } {
+            own if own == (uid, gid) => Ok(()),
+            _ => Err(Failure { stage: Stage::Maps, index: 0, errno: Errno(libc::EINVAL) }),
+        },
         Identity::Range { uid, gid, .. } => at(Stage::Identity, creds::become_user(uid, gid)),
         Identity::HostRoot => at(Stage::Identity, creds::become_user(0, 0)),
     }
@@ -205,6 +244,7 @@ fn take_step(
     identity: Identity,
     trees: &mut [Option<OwnedFd>],
     next_tree: &mut usize,
+    proc: BorrowedFd<'_>,
 ) -> Result<(), Errno> {
     const SAFE: u64 = mount::NOSUID | mount::NODEV;
     match step {
@@ -254,12 +294,7 @@ fn take_step(
             let tree = mount::clone_tree_at(at)?;
             mount::attach_at(tree.as_fd(), at)
         }
-        Step::Proc { at } => {
-            // The shim is not dumpable, so with this option the command does not see it.
-            let options = [(c"hidepid", c"ptraceable")];
-            let proc = mount::new_filesystem(c"proc", &options, SAFE | mount::NOEXEC)?;
-            mount::attach_at(proc.as_fd(), at)
-        }
+        Step::Proc { at } => mount::attach_at(proc, at),
         Step::Terminals { at } => {
             let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620")];
             let terminals = mount::new_filesystem(c"devpts", &options, mount::NOSUID | mount::NOEXEC)?;

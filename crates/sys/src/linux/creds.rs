@@ -35,17 +35,25 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
     check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
 }
 
-/// No capability is left in any set, none can come back, and no program gains anything by being executed.
-pub(crate) fn drop_all() -> Result<(), Errno> {
-    // The bounding set and the securebits need CAP_SETPCAP, so they come before the sets are cleared.
+/// No program can ever give a capability again. What this process holds it keeps for now.
+pub(crate) fn empty_bounding_set() -> Result<(), Errno> {
     for capability in 0..64 {
         match prctl(libc::PR_CAPBSET_DROP, capability, 0) {
             Ok(_) => {}
             // The first number that the kernel does not know ends the list.
             Err(Errno(libc::EINVAL)) => break,
+            // Whoever built the ground has taken it away already, with the right to do so.
+            Err(Errno(libc::EPERM)) if prctl(libc::PR_CAPBSET_READ, capability, 0) == Ok(0) => {}
             Err(other) => return Err(other),
         }
     }
+    Ok(())
+}
+
+/// No capability is left in any set, none can come back, and no program gains anything by being executed. The bounding
+/// set has been emptied before.
+pub(crate) fn drop_all() -> Result<(), Errno> {
+    // The securebits need CAP_SETPCAP, so they come before the sets are cleared.
     prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0)?;
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
     clear_capabilities()?;

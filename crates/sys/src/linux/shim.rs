@@ -5,12 +5,12 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Handed, Stage, at, build, give_up};
+use super::child::{Caller, Failure, Handed, Stage, at, build, give_up, prepare};
 use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::recipe::{NetNamespace, Swept};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
-use super::{creds, net, seccomp, syscalls};
+use super::{creds, seccomp, syscalls};
 use crate::Terminal;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 const STACK_BYTES: usize = 64 * 1024;
 
 /// The life of the shim. What does not need the recipe is done at once; the rest when the go-ahead brings it.
-pub(crate) fn live(net: NetNamespace, control: OwnedFd) -> ! {
-    let answer = begin(net, control.as_fd());
+pub(crate) fn live(net: NetNamespace, caller: Caller, control: OwnedFd) -> ! {
+    let answer = begin(net, caller, control.as_fd());
     go_on(answer, control)
 }
 
@@ -34,7 +34,8 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
     // The program that built the ground must not leave us behind, and what the command leaves behind is ours.
     let lifeline = || {
         creds::die_with_parent(libc::SIGKILL)?;
-        creds::adopt_orphans()
+        creds::adopt_orphans()?;
+        creds::empty_bounding_set()
     };
     let answer = at(Stage::Lifeline, lifeline())
         .map_err(failed)
@@ -99,28 +100,23 @@ fn failed(failure: Failure) -> Record {
 type Begun<'a> = (i32, Guard<'a>, List<'a, SweptImage<'a>>);
 
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
-fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
+fn begin(net: NetNamespace, caller: Caller, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
     block_all_signals();
     // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
     // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
     unsafe { libc::setsid() };
     // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
-    if net == NetNamespace::Own {
-        // Not with the clone: here it costs time that the caller uses for deciding.
-        // SAFETY: a plain number.
-        at(Stage::Network, check_int(unsafe { libc::unshare(libc::CLONE_NEWNET) })).map_err(failed)?;
-        at(Stage::Loopback, net::loopback_up()).map_err(failed)?;
-    }
-    let (inside, streams, mask) = settle(Some(net), control)?;
+    let proc = prepare(net, caller).map_err(failed)?;
+    let (inside, streams, mask) = settle(Some((net, proc)), control)?;
     start(inside, streams, mask, control)
 }
 
 /// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
 ///
-/// `net` is what our namespaces were made with, if it was us who made them.
+/// `made` is what was made before, if it was us who made the namespaces.
 fn settle(
-    net: Option<NetNamespace>,
+    made: Option<(NetNamespace, OwnedFd)>,
     control: BorrowedFd<'_>,
 ) -> Result<(InsideImage<'static>, [Option<OwnedFd>; 3], libc::mode_t), Record> {
     let mut descriptors = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
@@ -135,8 +131,10 @@ fn settle(
 
     // SAFETY: a plain number. From here on modes are given exactly.
     let mask = unsafe { libc::umask(0) };
-    match (&ground, net) {
-        (Some(ground), Some(net)) if ground.net == net => build(ground, Handed { doors, trees }).map_err(failed)?,
+    match (&ground, made) {
+        (Some(ground), Some((net, proc))) if ground.net == net => {
+            build(ground, Handed { doors, trees, proc }).map_err(failed)?;
+        }
         // In the caller's own pid namespace, ending everyone else would be the end of the host.
         (None, None) => at(Stage::Ground, apart_from(go.e)).map_err(failed)?,
         _ => return Err(malformed()),
@@ -233,9 +231,10 @@ pub(crate) fn pid_namespace() -> Result<u64, Errno> {
 
 /// The content of a file, for as long as this process lives.
 fn map(file: BorrowedFd<'_>, len: usize) -> Result<&'static [u8], Errno> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_POPULATE;
     // SAFETY: a new mapping that nobody unmaps; the caller has written the file and does not touch it any more.
     unsafe {
-        let at = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        let at = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, flags, file.as_raw_fd(), 0);
         if at == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(std::slice::from_raw_parts(at.cast(), len)) }
     }
 }
