@@ -33,9 +33,10 @@ t.send("stty size\n")
 t.see("24 80")
 t.send("""python3 -c "
 import os, signal
-signal.signal(signal.SIGWINCH, lambda *_: os.write(1, ('resized %d %d\\n' % os.get_terminal_size(0)).encode()))
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})
 print('wait' + 'ing', flush=True)
-signal.pause()"
+signal.sigwait({signal.SIGWINCH})
+print('resized', *os.get_terminal_size(0))"
 """)
 t.see("waiting")
 t.size(40, 120)
