@@ -2,10 +2,11 @@
 
 use crate::args::DoctorArgs;
 use crate::exit::Failure;
-use crate::render::text;
-use polder::{Availability, EngineClass, HostFacts, Mechanism, Probe};
-use serde_json::{Value, json};
-use std::io::{self, Write};
+use crate::render::matrix::{self, Colour};
+use crate::render::{json, text};
+use polder::{Availability, EngineClass, Guarantee, HostFacts, Mechanism, Probe, Surveyed, Verdict};
+use serde_json::{Map, Value, json};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
@@ -16,31 +17,28 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let policy = polder_policy::built_in();
     let here = Path::new(".");
     let host = polder_run::gather(&policy, here, here, environment)?;
-    let findings: Vec<Finding> = polder::engines()
-        .iter()
-        .map(|engine| Finding { id: engine.id(), class: engine.class().name(), availability: engine.probe(&host) })
-        .collect();
+    let found = polder::survey(&host);
     // What enforces nothing contains nothing, wherever it works.
-    let contains = |finding: &&Finding| finding.class != EngineClass::None.name();
-    let works = |finding: &Finding| matches!(finding.availability, Availability::Available { .. });
-    let contained = findings.iter().filter(contains).any(works);
+    let contains = |engine: &&Surveyed| engine.class != EngineClass::None;
+    let contained = found.iter().filter(contains).any(|engine| engine.unavailable().is_none());
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        writeln!(out, "{}", as_json(&host, &findings, contained))
+        writeln!(out, "{}", as_json(&host, &found, contained))
     } else {
-        write!(out, "{}", as_text(&host, &findings, contained))
+        write!(out, "{}", as_text(&host, &found, contained, colour()))
     };
     text::tolerate_closed(printed)?;
     Ok(u8::from(!contained))
 }
 
-struct Finding {
-    id: &'static str,
-    class: &'static str,
-    availability: Availability,
+/// Only on a terminal that can show it, and only where nobody said no (<https://no-color.org>).
+fn colour() -> Colour {
+    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let plain = said("NO_COLOR").is_some() || said("TERM").is_none_or(|term| term == "dumb");
+    if io::stdout().is_terminal() && !plain { Colour::On } else { Colour::Off }
 }
 
-fn as_text(host: &HostFacts, findings: &[Finding], contained: bool) -> String {
+fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, colour: Colour) -> String {
     let mut lines = vec!["MECHANISM           FOUND".to_owned()];
     for mechanism in Mechanism::ALL {
         let name = mechanism.name();
@@ -56,19 +54,22 @@ fn as_text(host: &HostFacts, findings: &[Finding], contained: bool) -> String {
     }
     lines.push(String::new());
     lines.push("ENGINE              CLASS       FOUND".to_owned());
-    for Finding { id, class, availability } in findings {
+    for Surveyed { id, class, availability, .. } in found {
+        let class = class.name();
         match availability {
             Availability::Available { detail } => lines.push(format!("{id:<20}{class:<12}works: {detail}")),
             Availability::Unavailable { reason, .. } => lines.push(format!("{id:<20}{class:<12}{reason}")),
         }
     }
     lines.push(String::new());
+    lines.extend(matrix::lines(found, colour));
+    lines.push(String::new());
     lines.push(if contained {
         "A command can be contained here.".to_owned()
     } else {
         "Nothing can contain a command here.".to_owned()
     });
-    for Finding { id, availability, .. } in findings {
+    for Surveyed { id, availability, .. } in found {
         if let (false, Availability::Unavailable { reason, remedy }) = (contained, availability)
             && reason != "not in this build"
         {
@@ -78,8 +79,8 @@ fn as_text(host: &HostFacts, findings: &[Finding], contained: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-fn as_json(host: &HostFacts, findings: &[Finding], contained: bool) -> Value {
-    let mechanisms: serde_json::Map<String, Value> = host
+fn as_json(host: &HostFacts, found: &[Surveyed], contained: bool) -> Value {
+    let mechanisms: Map<String, Value> = host
         .mechanisms
         .iter()
         .map(|(mechanism, probe)| {
@@ -91,17 +92,45 @@ fn as_json(host: &HostFacts, findings: &[Finding], contained: bool) -> Value {
             (mechanism.name().to_owned(), value)
         })
         .collect();
-    let engines: serde_json::Map<String, Value> = findings
-        .iter()
-        .map(|Finding { id, class, availability }| {
-            let value = match availability {
-                Availability::Available { detail } => json!({"class": class, "works": true, "detail": detail}),
-                Availability::Unavailable { reason, remedy } => {
-                    json!({"class": class, "works": false, "reason": reason, "remedy": remedy})
-                }
-            };
-            ((*id).to_owned(), value)
+    let engines: Map<String, Value> =
+        found.iter().map(|engine| (engine.id.to_owned(), engine_as_json(engine))).collect();
+    json!({
+        "contained": contained,
+        "landlockAbi": host.landlock_abi,
+        "mechanisms": mechanisms,
+        "engines": engines,
+        // Objects have no order; this is that of the list, in which `auto` tries.
+        "order": found.iter().map(|engine| engine.id).collect::<Vec<_>>(),
+    })
+}
+
+/// Every field is there for every engine, and every guarantee in `guarantees`.
+fn engine_as_json(engine: &Surveyed) -> Value {
+    let Surveyed { id: _, aliases, class, about, availability, fit } = engine;
+    let (works, detail, reason, remedy) = match availability {
+        Availability::Available { detail } => (true, Some(detail), None, None),
+        Availability::Unavailable { reason, remedy } => (false, None, Some(reason), Some(remedy)),
+    };
+    let missing = engine.unavailable().map(|gap| Verdict::Cannot { gap });
+    let guarantees: Map<String, Value> = Guarantee::ALL
+        .into_iter()
+        .filter_map(|guarantee| {
+            let judged = missing.as_ref().or_else(|| fit.verdicts.get(&guarantee))?;
+            Some((guarantee.name().to_owned(), json::verdict(judged)))
         })
         .collect();
-    json!({"contained": contained, "landlockAbi": host.landlock_abi, "mechanisms": mechanisms, "engines": engines})
+    let impossible: Vec<Value> =
+        fit.impossible.iter().map(|gap| json!({"reason": gap.reason, "remedy": gap.remedy})).collect();
+    json!({
+        "class": class.name(),
+        "aliases": aliases,
+        "summary": about.summary,
+        "platform": about.platform,
+        "works": works,
+        "detail": detail,
+        "reason": reason,
+        "remedy": remedy,
+        "guarantees": guarantees,
+        "impossible": impossible,
+    })
 }

@@ -27,6 +27,11 @@ pub trait Engine: Send + Sync {
     /// How strong the wall is.
     fn class(&self) -> EngineClass;
 
+    /// What it is, for people who choose.
+    fn about(&self) -> About {
+        About::UNTOLD
+    }
+
     /// Whether it makes its file system from an image.
     fn takes_image(&self) -> bool {
         false
@@ -43,6 +48,12 @@ pub trait Engine: Send + Sync {
     /// Judges a plan. Pure: touches nothing, starts nothing.
     fn fit(&self, plan: &Plan, host: &HostFacts) -> Fit;
 
+    /// What it would say about a plan on a system that has it: the answer for documentation, which is written on one
+    /// system and read on all. Never decides about a run.
+    fn fit_at_home(&self, plan: &Plan, host: &HostFacts) -> Fit {
+        self.fit(plan, host)
+    }
+
     /// Begins what every plan needs and none changes, so that it is ready when the plan is. `None` where there is no
     /// such thing, or where it does not work; the launch then says why.
     fn begin(&self) -> Option<HeadStart> {
@@ -51,6 +62,22 @@ pub trait Engine: Send + Sync {
 
     /// Starts the command of a plan that was judged.
     fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError>;
+}
+
+/// What an engine is, for people who choose: each a sentence without a full stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// What enforces the policy.
+    pub summary: &'static str,
+    /// The systems that have it.
+    pub platform: &'static str,
+    /// How to get it.
+    pub install: &'static str,
+}
+
+impl About {
+    /// Of an engine that says nothing about itself.
+    pub const UNTOLD: Self = Self { summary: "not described", platform: "not described", install: "not described" };
 }
 
 /// Whether an engine can be used here.

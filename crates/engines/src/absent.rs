@@ -3,7 +3,9 @@
 //! Their names and fields are checked like all others, so that a configuration is never half understood; a run that
 //! asks for one is refused by name.
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, LaunchFailure, Running, Services};
+use polder_engine::{
+    About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, LaunchFailure, Running, Services,
+};
 use polder_facts::{Gap, HostFacts};
 use polder_plan::Plan;
 use std::collections::BTreeMap;
@@ -57,6 +59,14 @@ impl Engine for Absent {
 
     fn class(&self) -> EngineClass {
         self.class
+    }
+
+    fn about(&self) -> About {
+        About {
+            summary: "a name that configurations may use; a run that asks for it is refused",
+            platform: "none",
+            install: "not in this build",
+        }
     }
 
     fn takes_image(&self) -> bool {

@@ -40,13 +40,15 @@ pub mod config;
 mod error;
 mod planned;
 mod sandbox;
+mod survey;
 pub mod trust;
 
 pub use error::Error;
 pub use planned::{Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
+pub use survey::{Surveyed, reference, survey};
 
-pub use polder_engine::{Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
+pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
 pub use polder_engines::{all as engines, vocabulary};
 pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,

@@ -83,22 +83,8 @@ pub(crate) fn plan(planned: &Planned) -> Value {
     let plan = planned.plan();
     let (engine, report, refused) = match planned.report() {
         Report::Fits { fit, reason } => {
-            let verdicts: Map<String, Value> = fit
-                .verdicts
-                .iter()
-                .map(|(guarantee, verdict)| {
-                    let value = match verdict {
-                        Verdict::Enforced { by } => json!({"verdict": "enforced", "by": by}),
-                        Verdict::Weaker { by, gap } => {
-                            json!({"verdict": "weaker", "by": by, "reason": gap.reason, "remedy": gap.remedy})
-                        }
-                        Verdict::Cannot { gap } => {
-                            json!({"verdict": "cannot", "reason": gap.reason, "remedy": gap.remedy})
-                        }
-                    };
-                    (guarantee.name().to_owned(), value)
-                })
-                .collect();
+            let verdicts: Map<String, Value> =
+                fit.verdicts.iter().map(|(guarantee, judged)| (guarantee.name().to_owned(), verdict(judged))).collect();
             (
                 json!({"id": fit.engine, "class": fit.class.name(), "reason": reason}),
                 Value::Object(verdicts),
@@ -115,4 +101,15 @@ pub(crate) fn plan(planned: &Planned) -> Value {
         "report": report,
         "refused": refused,
     })
+}
+
+/// What an engine says about one guarantee.
+pub(crate) fn verdict(verdict: &Verdict) -> Value {
+    match verdict {
+        Verdict::Enforced { by } => json!({"verdict": "enforced", "by": by}),
+        Verdict::Weaker { by, gap } => {
+            json!({"verdict": "weaker", "by": by, "reason": gap.reason, "remedy": gap.remedy})
+        }
+        Verdict::Cannot { gap } => json!({"verdict": "cannot", "reason": gap.reason, "remedy": gap.remedy}),
+    }
 }

@@ -1,4 +1,5 @@
 //! What people and programs read.
 
 pub(crate) mod json;
+pub(crate) mod matrix;
 pub(crate) mod text;

@@ -1,6 +1,7 @@
 //! Plain text for people.
 
 use polder::{Accepted, Violation};
+use polder_run::Chosen;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -12,8 +13,17 @@ pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
+/// What somebody must know before a run: that another engine does it than usual, and what it goes without.
+pub(crate) fn before(chosen: &Chosen) -> Vec<String> {
+    let id = chosen.engine.id();
+    let mut lines: Vec<String> =
+        chosen.passed_over.iter().map(|unfit| format!("engine `{id}`, because {}", unfit.in_short())).collect();
+    lines.extend(gaps(chosen.fitted.accepted()));
+    lines
+}
+
 /// What the policy goes without, one line per reason.
-pub(crate) fn gaps(accepted: &[Accepted]) -> Vec<String> {
+fn gaps(accepted: &[Accepted]) -> Vec<String> {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for Accepted { guarantee, gap, .. } in accepted {
         let name = format!("`{guarantee}`");

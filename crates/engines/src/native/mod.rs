@@ -6,7 +6,7 @@ mod fit;
 mod launch;
 mod lower;
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, HeadStart, LaunchError, Running, Services};
+use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, HeadStart, LaunchError, Running, Services};
 use polder_facts::{HostFacts, Mechanism, Probe};
 use polder_plan::Plan;
 use polder_sys::{Cell, NetNamespace};
@@ -24,6 +24,14 @@ impl Engine for Native {
 
     fn class(&self) -> EngineClass {
         EngineClass::Namespace
+    }
+
+    fn about(&self) -> About {
+        About {
+            summary: "namespaces, a new root, Landlock, a seccomp allow-list and cgroups, all made by polder itself",
+            platform: "Linux 5.12 or newer with user namespaces, or as root",
+            install: "nothing to install, it is in the binary",
+        }
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {

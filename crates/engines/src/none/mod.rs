@@ -7,7 +7,7 @@
 mod fit;
 
 use crate::in_place::{self, Started};
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};
 
@@ -25,6 +25,14 @@ impl Engine for Unsandboxed {
 
     fn class(&self) -> EngineClass {
         EngineClass::None
+    }
+
+    fn about(&self) -> About {
+        About {
+            summary: "the host itself: the environment is filtered, time and output are bounded, nothing else is kept",
+            platform: "Linux and macOS",
+            install: "a user or system file permits it with `allow_unsandboxed: true`, and the run asks for it by name",
+        }
     }
 
     fn world(&self) -> World {

@@ -10,7 +10,7 @@ mod launch;
 mod profile;
 mod sbpl;
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};
 use std::collections::BTreeMap;
@@ -35,6 +35,14 @@ impl Engine for Seatbelt {
         EngineClass::Policy
     }
 
+    fn about(&self) -> About {
+        About {
+            summary: "`sandbox-exec` with a generated profile that denies by default; the command sees the host's paths",
+            platform: "macOS 12 or newer",
+            install: "nothing to install, it is part of the system",
+        }
+    }
+
     fn world(&self) -> World {
         World::Ruled
     }
@@ -56,6 +64,10 @@ impl Engine for Seatbelt {
         }
         // Elsewhere the probe has the one thing to say that matters.
         Fit { engine: self.id(), class: self.class(), verdicts: BTreeMap::new(), impossible: Vec::new() }
+    }
+
+    fn fit_at_home(&self, plan: &Plan, _: &HostFacts) -> Fit {
+        fit::fit(self.id(), self.class(), plan)
     }
 
     fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
