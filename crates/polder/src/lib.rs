@@ -40,11 +40,13 @@ pub mod config;
 mod error;
 mod planned;
 mod sandbox;
+mod shim;
 pub mod trust;
 
 pub use error::Error;
 pub use planned::{Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
+pub use shim::become_shim_if_asked;
 
 pub use polder_engine::{Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
 pub use polder_engines::{all as engines, vocabulary};
