@@ -19,13 +19,22 @@ struct Absent {
     aliases: &'static [&'static str],
     class: EngineClass,
     takes_image: bool,
+    why: &'static str,
+}
+
+/// Why an engine that some build has is not in this one.
+const NOT_BUILT: &str = "not in this build";
+
+/// An engine of Linux, on another system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn linux_only(id: &'static str, aliases: &'static [&'static str], class: EngineClass) -> Box<dyn Engine> {
+    Box::new(Absent { id, aliases, class, takes_image: false, why: "only for Linux" })
 }
 
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
-    let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false };
-    let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true };
+    let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false, why: NOT_BUILT };
+    let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true, why: NOT_BUILT };
     let engines = [
-        engine("bubblewrap", &["bwrap"], EngineClass::Namespace),
         image("podman", &[], EngineClass::Container),
         image(IMAGE_ENGINE, &["container"], EngineClass::Container),
         engine("firejail", &[], EngineClass::Namespace),
@@ -40,7 +49,7 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
 
 impl Absent {
     fn reason(&self) -> String {
-        format!("engine `{}` is not in this build", self.id)
+        format!("engine `{}` is {}", self.id, self.why)
     }
 
     fn remedy() -> String {
@@ -74,7 +83,7 @@ impl Engine for Absent {
     }
 
     fn probe(&self, _: &HostFacts) -> Availability {
-        Availability::Unavailable { reason: "not in this build".to_owned(), remedy: Self::remedy() }
+        Availability::Unavailable { reason: self.why.to_owned(), remedy: Self::remedy() }
     }
 
     fn fit(&self, _: &Plan, _: &HostFacts) -> Fit {

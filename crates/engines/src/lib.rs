@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
 mod in_place;
 #[cfg(target_os = "linux")]
 mod native;
@@ -28,7 +30,7 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
 #[cfg(target_os = "linux")]
 pub fn auto() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(native::Native)]
+    vec![Box::new(native::Native), Box::new(bubblewrap::Bubblewrap)]
 }
 
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
@@ -46,7 +48,7 @@ fn foreign() -> Vec<Box<dyn Engine>> {
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
 #[cfg(not(target_os = "linux"))]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    Vec::new()
+    vec![absent::linux_only("bubblewrap", &["bwrap"], polder_engine::EngineClass::Namespace)]
 }
 
 /// The engine with this name.

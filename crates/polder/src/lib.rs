@@ -40,12 +40,14 @@ pub mod config;
 mod error;
 mod planned;
 mod sandbox;
+mod shim;
 mod survey;
 pub mod trust;
 
 pub use error::Error;
 pub use planned::{Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
+pub use shim::become_shim_if_asked;
 pub use survey::{Surveyed, reference, survey};
 
 pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};

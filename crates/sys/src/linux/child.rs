@@ -5,7 +5,7 @@
 
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
-use super::image::{GroundImage, InsideImage};
+use super::image::{FinishImage, GroundImage, InsideImage};
 use super::recipe::{Access, Identity, Missing, NetNamespace, Source, Step};
 use super::{landlock, mount, net};
 use std::ffi::CStr;
@@ -39,10 +39,12 @@ pub(crate) enum Stage {
     Seccomp,
     Workdir,
     Start,
+    Outer,
+    Program,
 }
 
 impl Stage {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 26] = [
         Self::Lifeline,
         Self::Network,
         Self::Recipe,
@@ -67,6 +69,8 @@ impl Stage {
         Self::Seccomp,
         Self::Workdir,
         Self::Start,
+        Self::Outer,
+        Self::Program,
     ];
 
     pub(crate) fn from_number(number: i32) -> Option<Self> {
@@ -80,7 +84,7 @@ impl Stage {
             Self::Network => ("make the network namespace", "unshare"),
             Self::Recipe => ("read the recipe", "mmap"),
             Self::Processes => ("make the process table", "fsmount proc"),
-            Self::Ground => ("find a pid namespace of its own", "stat"),
+            Self::Ground => ("find a ground of its own: the program that was to build it did not", "stat"),
             Self::Cgroup => ("join the cgroup", "write tasks"),
             Self::Maps => ("write the user and group maps", "write uid_map"),
             Self::Identity => ("take the identity inside", "setresuid"),
@@ -100,6 +104,8 @@ impl Stage {
             Self::Seccomp => ("install the system call filter", "seccomp"),
             Self::Workdir => ("enter the working directory", "chdir"),
             Self::Start => ("start the command", "clone"),
+            Self::Outer => ("attach what the program is to show", "move_mount"),
+            Self::Program => ("execute the program that builds the sandbox", "execve"),
         }
     }
 }
@@ -148,11 +154,14 @@ pub(crate) fn prepare(net: NetNamespace, caller: Caller) -> Result<OwnedFd, Fail
     }
     at(Stage::Private, mount::make_private())?;
     at(Stage::UserNamespaces, creds::bound_namespace())?;
-    at(Stage::Privileges, creds::empty_bounding_set())?;
+    at(Stage::Privileges, creds::empty_bounding_set(None))?;
     // While the host's is still visible: the kernel compares the two. We are not dumpable when the command comes, so with
     // this option it does not see us.
-    let options = [(c"hidepid", c"ptraceable")];
-    at(Stage::Processes, mount::new_filesystem(c"proc", &options, mount::NOSUID | mount::NODEV | mount::NOEXEC))
+    at(Stage::Processes, process_table())
+}
+
+fn process_table() -> Result<OwnedFd, Errno> {
+    mount::new_filesystem(c"proc", &[(c"hidepid", c"ptraceable")], mount::NOSUID | mount::NODEV | mount::NOEXEC)
 }
 
 /// A user may map itself, and only itself; group changes must be given up first, see user_namespaces(7).
@@ -184,7 +193,7 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
     let root = at(Stage::Root, enter_empty_root(scratch_bytes))?;
     let mut next_tree = 0;
     for (index, step) in steps.iter().enumerate() {
-        take_step(&step, identity, trees, &mut next_tree, proc.as_fd()).map_err(|errno| Failure {
+        take_step(&step, identity, trees, &mut next_tree, Some(proc.as_fd())).map_err(|errno| Failure {
             stage: Stage::Step,
             index,
             errno,
@@ -196,6 +205,52 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
     // SAFETY: the name is valid for its length.
     at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.to_bytes().len() as _) }))
         .map(drop)
+}
+
+/// Finishes a ground that another program has built: looks at what it stands on, does what the program could not do or
+/// not do safely, and seals the root.
+pub(crate) fn finish(finish: &FinishImage<'_>) -> Result<(), Failure> {
+    let FinishImage { apart, scratch_bytes, steps } = *finish;
+    for (index, namespace) in apart.iter().enumerate() {
+        let answer = match number_of(namespace.path) {
+            // The caller's own, or one that cannot be told from it.
+            Ok(own) if own == namespace.number || namespace.number == 0 => Err(Errno(libc::EPERM)),
+            other => other,
+        };
+        answer.map_err(|errno| Failure { stage: Stage::Ground, index, errno })?;
+    }
+    at(Stage::UserNamespaces, creds::bound_namespace())?;
+    at(Stage::Lifeline, creds::not_dumpable())?;
+    // SAFETY: a static path.
+    let root =
+        at(Stage::Root, check_int(unsafe { libc::chdir(c"/".as_ptr()) }).and_then(|_| bound_root(scratch_bytes)))?;
+    // The shim is not dumpable, so with this option the command does not see it.
+    at(Stage::Root, mount::reconfigure(c"proc", &[(c"hidepid", c"ptraceable")]))?;
+    for (index, step) in steps.iter().enumerate() {
+        let same = Identity::HostRoot;
+        take_step(&step, same, &mut [], &mut 0, None).map_err(|errno| Failure { stage: Stage::Step, index, errno })?;
+    }
+    at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))
+}
+
+/// Gives the root that a program has made the size and the flags of ours.
+fn bound_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
+    let (mut size, mut inodes) = (Line::new(), Line::new());
+    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes.text(inodes_of(scratch_bytes)))];
+    mount::reconfigure(c"/", &options)?;
+    let root = open_at(c"/", libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC, 0)?;
+    mount::restrict_mount(root.as_fd(), mount::NOSUID | mount::NODEV)?;
+    Ok(root)
+}
+
+/// The number of a file on its device.
+fn number_of(path: &CStr) -> Result<u64, Errno> {
+    // SAFETY: all-zero is a valid `stat`; the path outlives the call, and the kernel fills the structure.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        check_int(libc::stat(path.as_ptr(), &raw mut stat))?;
+        Ok(stat.st_ino)
+    }
 }
 
 /// Gives up everything but the filter, which comes with the command.
@@ -229,9 +284,8 @@ fn take_identity(identity: Identity) -> Result<(), Failure> {
 /// A tmpfs over the old root, and our working directory in it.
 fn enter_empty_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
     let (mut size, mut inodes) = (Line::new(), Line::new());
-    // One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
-    let inode_count = (scratch_bytes / 4096).max(4096);
-    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes.text(inode_count)), (c"mode", c"0755")];
+    let inodes = inodes.text(inodes_of(scratch_bytes));
+    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes), (c"mode", c"0755")];
     let root = mount::new_filesystem(c"tmpfs", &options, mount::NOSUID | mount::NODEV)?;
     mount::attach_at(root.as_fd(), c"/")?;
     // SAFETY: the descriptor is ours.
@@ -239,12 +293,17 @@ fn enter_empty_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
     Ok(root)
 }
 
+/// One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
+fn inodes_of(scratch_bytes: u64) -> u64 {
+    (scratch_bytes / 4096).max(4096)
+}
+
 fn take_step(
     step: &Step<&CStr>,
     identity: Identity,
     trees: &mut [Option<OwnedFd>],
     next_tree: &mut usize,
-    proc: BorrowedFd<'_>,
+    proc: Option<BorrowedFd<'_>>,
 ) -> Result<(), Errno> {
     const SAFE: u64 = mount::NOSUID | mount::NODEV;
     match step {
@@ -294,7 +353,10 @@ fn take_step(
             let tree = mount::clone_tree_at(at)?;
             mount::attach_at(tree.as_fd(), at)
         }
-        Step::Proc { at } => mount::attach_at(proc, at),
+        Step::Proc { at } => match proc {
+            Some(proc) => mount::attach_at(proc, at),
+            None => mount::attach_at(process_table()?.as_fd(), at),
+        },
         Step::Terminals { at } => {
             let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620")];
             let terminals = mount::new_filesystem(c"devpts", &options, mount::NOSUID | mount::NOEXEC)?;
@@ -307,6 +369,24 @@ fn take_step(
             (Err(Errno(libc::ENOENT)), Missing::Skip) => Ok(()),
             (Err(other), _) => Err(other),
         },
+        Step::Place { from, at } => {
+            let tree = mount::clone_tree_at(from)?;
+            mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())?;
+            mount::detach_at(from)
+        }
+        Step::Same { at, device, inode } => {
+            let stat = stat_of(mount::locate_below_cwd(at)?.as_fd())?;
+            if (stat.st_dev, stat.st_ino) == (*device, *inode) { Ok(()) } else { Err(Errno(libc::ESTALE)) }
+        }
+    }
+}
+
+fn stat_of(place: BorrowedFd<'_>) -> Result<libc::stat, Errno> {
+    // SAFETY: all-zero is a valid `stat`, which the kernel fills.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        check_int(libc::fstat(place.as_raw_fd(), &raw mut stat))?;
+        Ok(stat)
     }
 }
 
@@ -318,11 +398,7 @@ fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
 }
 
 fn is_directory(place: BorrowedFd<'_>) -> Result<bool, Errno> {
-    // SAFETY: all-zero is a valid `stat`.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `stat` is valid for writing.
-    check_int(unsafe { libc::fstat(place.as_raw_fd(), &raw mut stat) })?;
-    Ok(stat.st_mode & libc::S_IFMT == libc::S_IFDIR)
+    Ok(stat_of(place)?.st_mode & libc::S_IFMT == libc::S_IFDIR)
 }
 
 fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {
@@ -391,7 +467,7 @@ impl Line {
     }
 
     /// A number as a C string.
-    fn text(&mut self, number: u64) -> &CStr {
+    pub(crate) fn text(&mut self, number: u64) -> &CStr {
         self.len = 0;
         self.number(number);
         self.push(0);

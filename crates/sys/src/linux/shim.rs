@@ -5,7 +5,7 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Caller, Failure, Handed, Stage, at, build, give_up, prepare};
+use super::child::{Caller, Failure, Handed, Stage, at, build, finish, give_up, prepare};
 use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::recipe::{NetNamespace, Swept};
@@ -35,13 +35,22 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
     let lifeline = || {
         creds::die_with_parent(libc::SIGKILL)?;
         creds::adopt_orphans()?;
-        creds::empty_bounding_set()
+        creds::empty_bounding_set(None)
     };
     let answer = at(Stage::Lifeline, lifeline())
         .map_err(failed)
         .and_then(|()| settle(None, control.as_fd()))
-        .and_then(|(inside, streams, mask)| start(inside, streams, mask, control.as_fd()));
+        .and_then(|(inside, streams, mask)| start(inside, streams, mask, Maker::Program, control.as_fd()));
     go_on(answer, control)
+}
+
+/// Who has made this process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Maker {
+    /// The caller itself: it holds a handle on us, and a thread of it may end before the run does.
+    Caller,
+    /// A program between the caller and us: we end with it, and the caller needs a handle on us.
+    Program,
 }
 
 fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
@@ -109,7 +118,7 @@ fn begin(net: NetNamespace, caller: Caller, control: BorrowedFd<'_>) -> Result<B
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
     let proc = prepare(net, caller).map_err(failed)?;
     let (inside, streams, mask) = settle(Some((net, proc)), control)?;
-    start(inside, streams, mask, control)
+    start(inside, streams, mask, Maker::Caller, control)
 }
 
 /// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
@@ -125,18 +134,21 @@ fn settle(
     let [image, rest @ ..] = &mut descriptors;
     let image = image.take().ok_or_else(malformed)?;
     let image = at(Stage::Recipe, map(image.as_fd(), go.d as usize)).map_err(failed)?;
-    let Image { ground, inside } = Image::decode(image).ok_or_else(malformed)?;
+    let Image { ground, finish: end, inside } = Image::decode(image).ok_or_else(malformed)?;
     let (streams, rest) = rest.split_at_mut(3);
     let (doors, trees) = rest.split_at_mut_checked(go.a as usize).ok_or_else(malformed)?;
 
     // SAFETY: a plain number. From here on modes are given exactly.
     let mask = unsafe { libc::umask(0) };
-    match (&ground, made) {
-        (Some(ground), Some((net, proc))) if ground.net == net => {
+    match (&ground, &end, made) {
+        (Some(ground), None, Some((net, proc))) if ground.net == net => {
             build(ground, Handed { doors, trees, proc }).map_err(failed)?;
         }
-        // In the caller's own pid namespace, ending everyone else would be the end of the host.
-        (None, None) => at(Stage::Ground, apart_from(go.e)).map_err(failed)?,
+        (None, end, None) => {
+            // In the caller's own pid namespace, ending everyone else would be the end of the host.
+            at(Stage::Ground, apart_from(go.e)).map_err(failed)?;
+            end.as_ref().map_or(Ok(()), finish).map_err(failed)?;
+        }
         _ => return Err(malformed()),
     }
     Ok((inside, [0, 1, 2].map(|number| streams[number].take()), mask))
@@ -147,6 +159,7 @@ fn start<'a>(
     inside: InsideImage<'a>,
     streams: [Option<OwnedFd>; 3],
     mask: libc::mode_t,
+    maker: Maker,
     control: BorrowedFd<'_>,
 ) -> Result<Begun<'a>, Record> {
     give_up(&inside).map_err(failed)?;
@@ -196,11 +209,19 @@ fn start<'a>(
     // SAFETY: plain numbers.
     unsafe { libc::syscall(libc::SYS_close_range, 0, 2, 0) };
     // From here on the lifeline decides: the caller's thread may end before the run does.
-    creds::die_with_parent(0).map_err(stage(Stage::Lifeline))?;
     // With it the caller wakes at the same time as we do, not after us.
     // SAFETY: plain numbers; the result is a new descriptor, and the child is not yet waited for.
     let ending = check_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, main, 0) }).map_err(stage(Stage::Lifeline))?;
-    wire::send(control, &Record::new(Tag::Ready), &[ending.as_raw_fd()]).map_err(stage(Stage::Lifeline))?;
+    let ending = ending.as_raw_fd();
+    match maker {
+        Maker::Caller => {
+            creds::die_with_parent(0).and_then(|()| wire::send(control, &Record::new(Tag::Ready), &[ending]))
+        }
+        Maker::Program => {
+            own_handle().and_then(|own| wire::send(control, &Record::new(Tag::Ready), &[ending, own.as_raw_fd()]))
+        }
+    }
+    .map_err(stage(Stage::Lifeline))?;
     Ok((main, guard, inside.swept))
 }
 
@@ -209,6 +230,12 @@ fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> 
         Some(record) if record.tag == Tag::Go as u32 => Ok(record),
         _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
     }
+}
+
+/// A descriptor that refers to this process, by which the caller can end it and see that it is gone.
+fn own_handle() -> Result<OwnedFd, Errno> {
+    // SAFETY: plain numbers.
+    check_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) })
 }
 
 /// Refuses to be in the pid namespace of the caller.

@@ -3,7 +3,7 @@ use super::*;
 use expect_test::{ExpectFile, expect_file};
 use polder_engine::Engine;
 use polder_facts::HostFacts;
-use polder_facts::{ByteSize, Entry, Mechanism, Origin, Probe, Sourced, SystemPath, TreeFacts, UserFacts};
+use polder_facts::{ByteSize, Entry, Guarantee, Mechanism, Origin, Probe, Sourced, SystemPath, TreeFacts, UserFacts};
 use polder_policy::{Bind, Network, PathPattern, Policy, Workdir, built_in};
 use polder_sys::{Command, LandlockRule, LandlockSpec, Reserved, syscalls};
 use std::collections::BTreeMap;
@@ -96,6 +96,7 @@ fn text(lowered: &Lowered) -> String {
             Step::Protect { at } => format!("protect {}", shown(at)),
             Step::Pin { at } => format!("pin {}", shown(at)),
             Step::Hide { at, missing } => format!("hide {} {missing:?}", shown(at)),
+            Step::Place { .. } | Step::Same { .. } => unreachable!("nobody builds between these steps and us"),
         });
     }
     lines.extend(rlimits.iter().map(|limit| format!("rlimit {} {}", limit.resource, limit.value)));
@@ -184,6 +185,7 @@ fn every_mount_point_is_made_before_it_is_used() {
                 Step::Bind { at, .. } => (place(at), false),
                 // Below a bind or below /proc: the host has them.
                 Step::Protect { .. } | Step::Pin { .. } | Step::Hide { .. } => continue,
+                Step::Place { .. } | Step::Same { .. } => unreachable!("nobody builds between these steps and us"),
             };
             let parent = at.parent().expect("a path below the root").to_owned();
             assert!(made.contains(&parent), "{step:?} needs {}", parent.display());
