@@ -56,7 +56,7 @@ pub fn gather(
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<HostFacts, FactsError> {
     let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
-    let root = polder_sys::facts::resolve(workspace).map_err(fault)?;
+    let root = look::resolve(workspace).map_err(fault)?;
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
     let mut literals: Vec<PathBuf> = asked.map(|name| root.join(name)).collect();
@@ -75,7 +75,8 @@ pub fn gather(
         matches.insert(text.clone(), found);
     }
     let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
-    let mut tree = look::tree(&root, start, &literals, &sources).map_err(fault)?;
+    let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
+    let mut tree = look::tree(&root, &start, &literals, &sources).map_err(fault)?;
     tree.matches = matches;
     let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
     Ok(HostFacts {

@@ -4,9 +4,8 @@
 //! permits nothing: it gets its root, its rules and its command with the recipe, or it ends.
 
 use super::cgroup::Entrance;
-use super::child::Caller;
 use super::launched::{Child, Go, Launched, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
-use super::mapped::{give_pipe, map_ids, mapped_trees};
+use super::mapped::{give_pipe, map_ids, map_self, mapped_trees};
 use super::recipe::{Identity, NetNamespace, Recipe, Source, Step};
 use super::{image, shim};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -37,15 +36,13 @@ impl Cell {
     /// Makes the namespaces and returns while the first process is still at work on the network.
     pub fn open(net: NetNamespace, cgroup: Option<BorrowedFd<'_>>) -> Result<Self, SpawnError> {
         let (ours, theirs) = socket_pair().map_err(caller("make the control socket", "socketpair"))?;
-        // SAFETY: no arguments. Asked here: in a new user namespace, nobody is anybody yet.
-        let who = unsafe { Caller { uid: libc::geteuid(), gid: libc::getegid() } };
         let shim = clone_into(NAMESPACES, cgroup, || {
             // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's, and
             // closed on exec: whoever holds it can speak as the shim.
             let control = unsafe { OwnedFd::from_raw_fd(libc::fcntl(theirs.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)) };
             // SAFETY: the parent's end must not stay open here, or the lifeline would never end.
             unsafe { libc::close(ours.as_raw_fd()) };
-            shim::live(net, who, control)
+            shim::live(net, control)
         })
         .map_err(|errno| SpawnError::Namespaces { errno })?;
         Ok(Self { shim, control: ours, net })
@@ -53,15 +50,21 @@ impl Cell {
 
     /// The same for a caller that has other work to do meanwhile: the first process begins on another CPU.
     pub fn open_ahead(net: NetNamespace) -> Result<Self, SpawnError> {
+        let idle = others_are_idle();
         let cell = Self::open(net, None)?;
-        move_away(cell.shim.pid);
+        if idle {
+            move_away(cell.shim.pid);
+        }
         Ok(cell)
     }
 
     fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup, stdio } = recipe;
         let trees = match ground.identity {
-            Identity::Same { .. } => Vec::new(),
+            Identity::Same { uid, gid } => {
+                map_self(self.shim.pid, uid, gid)?;
+                Vec::new()
+            }
             Identity::Range { uid, gid, base, count } => {
                 map_ids(self.shim.pid, 0, base, count)?;
                 for stream in stdio {
@@ -87,6 +90,14 @@ impl Cell {
         let Self { shim, control, .. } = self;
         Launched::new(shim, control).start(&go, &ground.steps, None)
     }
+}
+
+/// Whether nobody but us runs on this machine right now. Where somebody does, the scheduler knows better than we do where
+/// there is room.
+fn others_are_idle() -> bool {
+    // Three averages, then how many run now and how many there are: `0.00 0.01 0.05 1/123 4567`.
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').nth(3).is_some_and(|running| running.starts_with("1/"))
 }
 
 /// Moves a process to another CPU than ours, if it may use one. Schedulers that pack tasks would otherwise let it wait

@@ -133,24 +133,14 @@ pub(crate) struct Handed<'a> {
     pub(crate) proc: OwnedFd,
 }
 
-/// Who called, in the caller's own eyes.
-#[derive(Clone, Copy)]
-pub(crate) struct Caller {
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-}
-
 /// What every sandbox needs and no recipe changes. Done before the recipe is there, in time that nobody waits for; gives
 /// the process table of the new pid namespace.
-pub(crate) fn prepare(net: NetNamespace, caller: Caller) -> Result<OwnedFd, Failure> {
+pub(crate) fn prepare(net: NetNamespace) -> Result<OwnedFd, Failure> {
     if net == NetNamespace::Own {
         // Not with the clone: here it costs time that the caller uses for deciding.
         // SAFETY: a plain number.
         at(Stage::Network, check_int(unsafe { libc::unshare(libc::CLONE_NEWNET) }))?;
         at(Stage::Loopback, net::loopback_up())?;
-    }
-    if caller.uid != 0 {
-        map_self(caller)?;
     }
     at(Stage::Private, mount::make_private())?;
     at(Stage::UserNamespaces, creds::bound_namespace())?;
@@ -162,15 +152,6 @@ pub(crate) fn prepare(net: NetNamespace, caller: Caller) -> Result<OwnedFd, Fail
 
 fn process_table() -> Result<OwnedFd, Errno> {
     mount::new_filesystem(c"proc", &[(c"hidepid", c"ptraceable")], mount::NOSUID | mount::NODEV | mount::NOEXEC)
-}
-
-/// A user may map itself, and only itself; group changes must be given up first, see user_namespaces(7).
-fn map_self(caller: Caller) -> Result<(), Failure> {
-    let Caller { uid, gid } = caller;
-    let mut line = Line::new();
-    at(Stage::Maps, creds::write_file(c"/proc/self/setgroups", b"deny"))?;
-    at(Stage::Maps, creds::write_file(c"/proc/self/uid_map", line.map(uid, uid, 1)))?;
-    at(Stage::Maps, creds::write_file(c"/proc/self/gid_map", line.map(gid, gid, 1)))
 }
 
 /// Builds the ground: from new namespaces to a root of the sandbox's own.
@@ -270,7 +251,7 @@ pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
 /// Becomes who the recipe says. Where the caller had to write the maps, it has done so before the go-ahead.
 fn take_identity(identity: Identity) -> Result<(), Failure> {
     match identity {
-        // It has mapped itself before; nobody else may be meant.
+        // Mapped to itself; nobody else may be meant.
         // SAFETY: no arguments.
         Identity::Same { uid, gid } => match unsafe { (libc::getuid(), libc::getgid()) } {
             own if own == (uid, gid) => Ok(()),

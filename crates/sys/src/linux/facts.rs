@@ -2,10 +2,11 @@
 
 use polder_facts::{Entry, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs;
+use std::ffi::{CString, OsString};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -74,10 +75,12 @@ pub fn entry(path: &Path) -> Entry {
     }
 }
 
-/// A path without symbolic links, `.` and `..`, as the kernel sees it: three calls, where walking it in steps takes one
+/// A path without symbolic links, `.` and `..`, as the kernel sees it: a few calls, where walking it in steps takes one
 /// for each component and memory of another allocator.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let place = fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+    let text = CString::new(path.as_os_str().as_bytes())?;
+    // Not by the standard library: with musl it takes this very flag away.
+    let place = File::from(super::call::open_at(&text, libc::O_PATH | libc::O_CLOEXEC, 0)?);
     let resolved = fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd()));
     // Without a process table, or for something that was removed meanwhile, the slow way says what is wrong.
     let is_it = |found: &PathBuf| -> io::Result<bool> {
@@ -92,15 +95,14 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
 
 /// Whether executing a file can give capabilities. What cannot be asked has none: the file system does not know them.
 pub fn has_file_capabilities(path: &Path) -> bool {
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else { return false };
+    let Ok(path) = CString::new(path.as_os_str().as_encoded_bytes()) else { return false };
     // SAFETY: the path and the name are C strings; without room the call only says how long the value is.
     unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) >= 0 }
 }
 
-/// Looks at a workspace, at the paths named for it, and at all their parents within it.
+/// Looks at a workspace, at the paths named for it, and at all their parents within it. Root and start are resolved.
 pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
-    let root = resolve(root)?;
-    let start = resolve(start)?;
+    let (root, start) = (root.to_owned(), start.to_owned());
     if !fs::metadata(&root)?.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
     }
@@ -216,7 +218,7 @@ fn read_line(path: &Path) -> Option<String> {
 /// must not fill our memory.
 fn read_small(path: &Path) -> Option<String> {
     const FILE_BYTES_MAX: u64 = 64 * 1024;
-    let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }

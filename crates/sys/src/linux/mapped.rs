@@ -1,5 +1,5 @@
-//! A root caller becomes an unprivileged range of ids: the maps of the new user namespace, and the trees whose owners
-//! are mapped through it. Done by the caller, who alone may.
+//! The maps of a new user namespace, and the trees whose owners are mapped through it. Done by the caller, who alone may
+//! map a range.
 
 use super::call::Errno;
 use super::child::Line;
@@ -19,6 +19,20 @@ pub(crate) fn map_ids(pid: i32, inside: u32, outside: u32, count: u32) -> Result
             .map_err(caller("write the user and group maps", "write uid_map"))?;
     }
     Ok(())
+}
+
+/// Maps an ordinary user to itself, and nobody else; see user_namespaces(7). The child could do that too, but it is the one
+/// that everybody waits for.
+pub(crate) fn map_self(pid: i32, uid: u32, gid: u32) -> Result<(), SpawnError> {
+    let mut line = Line::new();
+    let write = |name: &str, line: &[u8]| {
+        let path = CString::new(format!("/proc/{pid}/{name}")).expect("invariant: digits and literals");
+        creds::write_file(&path, line).map_err(caller("write the user and group maps", "write uid_map"))
+    };
+    // Group changes must be given up first.
+    write("setgroups", b"deny")?;
+    write("uid_map", line.map(uid, uid, 1))?;
+    write("gid_map", line.map(gid, gid, 1))
 }
 
 /// Opens host paths, none of whose components may be a symbolic link, and maps their owners through the user namespace

@@ -5,7 +5,7 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Caller, Failure, Handed, Stage, at, build, finish, give_up, prepare};
+use super::child::{Failure, Handed, Stage, at, build, finish, give_up, prepare};
 use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::recipe::{NetNamespace, Swept};
@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 const STACK_BYTES: usize = 64 * 1024;
 
 /// The life of the shim. What does not need the recipe is done at once; the rest when the go-ahead brings it.
-pub(crate) fn live(net: NetNamespace, caller: Caller, control: OwnedFd) -> ! {
-    let answer = begin(net, caller, control.as_fd());
+pub(crate) fn live(net: NetNamespace, control: OwnedFd) -> ! {
+    let answer = begin(net, control.as_fd());
     go_on(answer, control)
 }
 
@@ -109,14 +109,14 @@ fn failed(failure: Failure) -> Record {
 type Begun<'a> = (i32, Guard<'a>, List<'a, SweptImage<'a>>);
 
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
-fn begin(net: NetNamespace, caller: Caller, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
+fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
     block_all_signals();
     // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
     // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
     unsafe { libc::setsid() };
     // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
-    let proc = prepare(net, caller).map_err(failed)?;
+    let proc = prepare(net).map_err(failed)?;
     let (inside, streams, mask) = settle(Some((net, proc)), control)?;
     start(inside, streams, mask, Maker::Caller, control)
 }
