@@ -175,7 +175,9 @@ impl Launched {
         if first_process_collects() {
             self.shim.reaped = true;
             // Its descriptor closes, and nobody waits.
-            self.inner.take().map(Inner::leave);
+            if let Some(inner) = self.inner.take() {
+                inner.leave();
+            }
         } else {
             self.wait_gone();
         }
