@@ -7,11 +7,8 @@
 /// that wants to use such an engine calls this first in `main`, before it starts a thread or reads its arguments. Without
 /// it these engines say that they cannot be used; the embedded ones work all the same.
 ///
-/// ```no_run
-/// fn main() {
-///     polder::become_shim_if_asked();
-///     // …
-/// }
+/// ```
+/// polder::become_shim_if_asked(); // the first line of `main`
 /// ```
 #[cfg(target_os = "linux")]
 pub fn become_shim_if_asked() {
