@@ -7,6 +7,9 @@ use polder_policy::EngineChoice;
 use std::fmt;
 use std::sync::Arc;
 
+/// Why an engine that nobody named was taken.
+const AUTO: &str = "the first of auto that keeps every rule here";
+
 /// An engine that may start the plan.
 pub struct Chosen {
     /// The engine.
@@ -15,6 +18,8 @@ pub struct Chosen {
     pub fitted: Fitted,
     /// Why this one, in a few words.
     pub reason: String,
+    /// The engines that `auto` tried before this one, each with why it was not taken.
+    pub passed_over: Vec<Unfit>,
 }
 
 /// Why no engine may start the plan.
@@ -35,6 +40,28 @@ pub enum Unfit {
     Refused(Refused),
     /// None of those that `auto` may choose can be used; each with its reason.
     NoneLeft(Vec<Unfit>),
+}
+
+impl Unfit {
+    /// Who and why, in one line: the first reason, and how many more there are.
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::Unknown(name) => format!("there is no engine `{name}`"),
+            Self::Unavailable { engine, reason, .. } => format!("`{engine}` does not work here: {reason}"),
+            Self::Refused(Refused { engine, refusals }) => {
+                let more = match refusals.len() {
+                    0 | 1 => String::new(),
+                    count => format!(", and {} more", count - 1),
+                };
+                let first = refusals.first().map(|refusal| match refusal.guarantee {
+                    Some(guarantee) => format!("{guarantee}: {}", refusal.reason),
+                    None => refusal.reason.clone(),
+                });
+                format!("`{engine}` cannot enforce this policy: {}{more}", first.unwrap_or_default())
+            }
+            Self::NoneLeft(reasons) => reasons.iter().map(Self::in_short).collect::<Vec<_>>().join("; "),
+        }
+    }
 }
 
 impl fmt::Display for Unfit {
@@ -75,23 +102,36 @@ pub(crate) fn choose<E>(
     host: &Arc<HostFacts>,
     plan_in: impl Fn(World) -> Result<Plan, E>,
 ) -> Result<(Arc<Plan>, Result<Chosen, Unfit>), E> {
-    let (engines, reason) = match &asked.value {
+    match &asked.value {
         EngineChoice::Named(name) => match polder_engines::by_name(name) {
-            Some(engine) => (vec![engine], format!("asked for by {}", asked.origin)),
-            None => return Ok((Arc::new(plan_in(World::Made)?), Err(Unfit::Unknown(name.clone())))),
+            Some(engine) => choose_among(vec![engine], &format!("asked for by {}", asked.origin), host, plan_in),
+            None => Ok((Arc::new(plan_in(World::Made)?), Err(Unfit::Unknown(name.clone())))),
         },
-        EngineChoice::Auto => (polder_engines::auto(), "the first of auto that keeps every rule here".to_owned()),
-    };
+        EngineChoice::Auto => choose_among(polder_engines::auto(), AUTO, host, plan_in),
+    }
+}
+
+/// The first of these that may start the plan.
+fn choose_among<E>(
+    engines: Vec<Box<dyn Engine>>,
+    reason: &str,
+    host: &Arc<HostFacts>,
+    plan_in: impl Fn(World) -> Result<Plan, E>,
+) -> Result<(Arc<Plan>, Result<Chosen, Unfit>), E> {
     let mut first: Option<Arc<Plan>> = None;
-    let mut reasons = Vec::new();
+    let mut passed_over = Vec::new();
     for engine in engines {
         let plan = match &first {
             Some(plan) if plan.world == engine.world() => Arc::clone(plan),
             Some(_) | None => Arc::new(plan_in(engine.world())?),
         };
-        match judge(engine, &plan, host, &reason) {
-            Ok(chosen) => return Ok((plan, Ok(chosen))),
-            Err(reason) => reasons.push(reason),
+        match judge(engine.as_ref(), &plan, host) {
+            Ok(fitted) => {
+                let reasons = passed_over.iter().map(Unfit::in_short);
+                let reason = std::iter::once(reason.to_owned()).chain(reasons).collect::<Vec<_>>().join("; ");
+                return Ok((plan, Ok(Chosen { engine, fitted, reason, passed_over })));
+            }
+            Err(unfit) => passed_over.push(unfit),
         }
         first.get_or_insert(plan);
     }
@@ -99,11 +139,11 @@ pub(crate) fn choose<E>(
         Some(plan) => plan,
         None => Arc::new(plan_in(World::Made)?),
     };
-    let unfit = if reasons.len() == 1 { reasons.remove(0) } else { Unfit::NoneLeft(reasons) };
+    let unfit = if passed_over.len() == 1 { passed_over.remove(0) } else { Unfit::NoneLeft(passed_over) };
     Ok((plan, Err(unfit)))
 }
 
-fn judge(engine: Box<dyn Engine>, plan: &Arc<Plan>, host: &Arc<HostFacts>, reason: &str) -> Result<Chosen, Unfit> {
+fn judge(engine: &dyn Engine, plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Fitted, Unfit> {
     // The fit comes first: an engine that is not in this build has more to say about the plan than its probe has.
     let fit = engine.fit(plan, host);
     if fit.impossible.is_empty()
@@ -111,6 +151,8 @@ fn judge(engine: Box<dyn Engine>, plan: &Arc<Plan>, host: &Arc<HostFacts>, reaso
     {
         return Err(Unfit::Unavailable { engine: engine.id().to_owned(), reason, remedy });
     }
-    let fitted = fit.require(plan, host).map_err(Unfit::Refused)?;
-    Ok(Chosen { engine, fitted, reason: reason.to_owned() })
+    fit.require(plan, host).map_err(Unfit::Refused)
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,7 @@ pub enum RunError {
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
     let Supervision { signals, ahead, parting, sink } = supervision;
-    let Chosen { engine, fitted, reason } = chosen;
+    let Chosen { engine, fitted, reason, passed_over: _ } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
     for accepted in fitted.accepted() {

@@ -1,6 +1,6 @@
 //! Plain text for people.
 
-use polder::{Accepted, Violation};
+use polder::{Accepted, Unfit, Violation};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -12,8 +12,14 @@ pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
+/// What somebody must know before a run: that another engine does it than the first in line, and what it goes without.
+pub(crate) fn before(engine: &str, passed_over: &[Unfit], accepted: &[Accepted]) -> Vec<String> {
+    let instead = passed_over.iter().map(|unfit| format!("engine `{engine}`, because {}", unfit.in_short()));
+    instead.chain(gaps(accepted)).collect()
+}
+
 /// What the policy goes without, one line per reason.
-pub(crate) fn gaps(accepted: &[Accepted]) -> Vec<String> {
+fn gaps(accepted: &[Accepted]) -> Vec<String> {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for Accepted { guarantee, gap, .. } in accepted {
         let name = format!("`{guarantee}`");
@@ -50,3 +56,6 @@ pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;
