@@ -8,6 +8,7 @@ mod events;
 mod files;
 mod git;
 mod limits;
+mod model;
 mod network;
 mod privileges;
 mod protect;
@@ -162,6 +163,7 @@ pub fn all() -> Vec<Case> {
             setuid_bits_cannot_be_made
             kernel_settings_cannot_be_written
         }
+        model [] { a_random_policy_means_what_the_model_says }
         events [] {
             the_same_run_has_the_same_plan
             events_come_in_order_without_holes

@@ -13,6 +13,7 @@ mod aide;
 mod cases;
 mod declared;
 mod harness;
+mod model;
 mod residue;
 mod scene;
 

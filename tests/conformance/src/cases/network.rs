@@ -21,13 +21,13 @@ const CONNECT: &str = "import socket,sys\n\
     sys.exit(7)";
 
 /// Ports of the host that greet whoever comes, on both loopbacks where there are two.
-struct Greeter {
-    peers: Vec<String>,
+pub(super) struct Greeter {
+    pub(super) peers: Vec<String>,
     threads: Vec<JoinHandle<()>>,
     ending: Arc<AtomicBool>,
 }
 
-fn greeter() -> Greeter {
+pub(super) fn greeter() -> Greeter {
     let mut greeter = Greeter { peers: Vec::new(), threads: Vec::new(), ending: Arc::default() };
     for host in ["127.0.0.1", "::1"] {
         let Ok(listener) = TcpListener::bind((host, 0)) else { continue };
