@@ -1,6 +1,7 @@
 //! Measuring, always side by side: every figure is a ratio of interleaved rounds, because the machine's own speed
 //! swings from minute to minute.
 
+mod engines;
 mod start;
 mod table;
 mod work;
@@ -14,13 +15,16 @@ use std::process::Command;
 pub(crate) fn bench(args: &[String]) -> Outcome {
     let keep = args.iter().any(|arg| arg == "--write");
     let rounds = args.iter().find_map(|arg| arg.strip_prefix("--rounds=")?.parse().ok());
+    let engines = args.iter().any(|arg| arg == "--engines");
     match args.first().map(String::as_str) {
+        Some("start") if engines => measure("engines", rounds.unwrap_or(300), keep),
         Some("start") => measure("start", rounds.unwrap_or(300), keep),
         Some("work") => measure("work", rounds.unwrap_or(7), keep),
         // The second half, in the directory and as the user that the first half chose.
         Some("start-here") => here(args, start::measure),
+        Some("engines-here") => here(args, engines::measure),
         Some("work-here") => here(args, work::measure),
-        _ => Err("bench start|work [--rounds=N] [--write]".to_owned()),
+        _ => Err("bench start [--engines]|work [--rounds=N] [--write]".to_owned()),
     }
 }
 

@@ -17,7 +17,8 @@ cargo xtask VERB
   build                  build the static binary and print its path
   test [FILTER]          install what the tests need and run all of them, as root and as an ordinary user
   bench start|work       measure, side by side, and print a table (--write keeps it in docs/bench/)
-  generate               write the generated files anew: schemas, help, man pages, filters
+  bench start --engines  the start of every engine that works here, in one table
+  generate               write the generated files anew: schemas, man pages, filters, the page of engines
 ";
 
 fn main() -> ExitCode {

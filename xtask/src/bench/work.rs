@@ -69,11 +69,8 @@ fn pair(polder: &Path, place: &Path, work: &str, rounds: usize) -> Result<(f64, 
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let path = "PATH=/usr/local/bin:/usr/bin:/bin";
     let cases = [
-        Case { name: "bare".to_owned(), command: words(&["env", "-i", path, "HOME=/tmp", "sh", "-c", &bare]) },
-        Case {
-            name: "inside".to_owned(),
-            command: words(&[&polder.display().to_string(), "run", "-C", &place_text, "--", "sh", "-c", work]),
-        },
+        Case::new("bare", words(&["env", "-i", path, "HOME=/tmp", "sh", "-c", &bare])),
+        Case::new("inside", words(&[&polder.display().to_string(), "run", "-C", &place_text, "--", "sh", "-c", work])),
     ];
     // What an earlier round left to be written would slow down the next one, whichever it is.
     let settle = || drop(Command::new("sync").status());
