@@ -33,9 +33,12 @@ t.send("stty size\n")
 t.see("24 80")
 t.send("""python3 -c "
 import os, signal
-signal.signal(signal.SIGWINCH, lambda *_: os.write(1, ('resized %d %d\\n' % os.get_terminal_size(0)).encode()))
+def resized(*_):
+    os.write(1, ('resized %d %d\\n' % os.get_terminal_size(0)).encode())
+    os._exit(0)
+signal.signal(signal.SIGWINCH, resized)
 print('wait' + 'ing', flush=True)
-signal.pause()"
+while True: signal.pause()"
 """)
 t.see("waiting")
 t.size(40, 120)
