@@ -31,7 +31,9 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let chosen = planned.into_chosen()?;
     if !json {
-        text::before(&chosen).iter().for_each(|line| say(line));
+        text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted())
+            .iter()
+            .for_each(|line| say(line));
     }
     let sink = &mut |event| teller.tell(event);
     let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };

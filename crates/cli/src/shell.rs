@@ -42,7 +42,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
     // Before the terminal is ours: afterwards every line would begin where the last one ended.
-    text::before(&chosen).iter().for_each(|line| say(line));
+    text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted()).iter().for_each(|line| say(line));
     let mut violations = Vec::new();
     let raw = RawMode::enter(input.as_fd())?;
     let result = polder_run::run(

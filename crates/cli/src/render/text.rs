@@ -1,7 +1,6 @@
 //! Plain text for people.
 
-use polder::{Accepted, Violation};
-use polder_run::Chosen;
+use polder::{Accepted, Unfit, Violation};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -13,13 +12,10 @@ pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// What somebody must know before a run: that another engine does it than usual, and what it goes without.
-pub(crate) fn before(chosen: &Chosen) -> Vec<String> {
-    let id = chosen.engine.id();
-    let mut lines: Vec<String> =
-        chosen.passed_over.iter().map(|unfit| format!("engine `{id}`, because {}", unfit.in_short())).collect();
-    lines.extend(gaps(chosen.fitted.accepted()));
-    lines
+/// What somebody must know before a run: that another engine does it than the first in line, and what it goes without.
+pub(crate) fn before(engine: &str, passed_over: &[Unfit], accepted: &[Accepted]) -> Vec<String> {
+    let instead = passed_over.iter().map(|unfit| format!("engine `{engine}`, because {}", unfit.in_short()));
+    instead.chain(gaps(accepted)).collect()
 }
 
 /// What the policy goes without, one line per reason.
@@ -60,3 +56,6 @@ pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,7 +127,9 @@ proptest! {
         let after = compile(&lifting(policy, &format!("fs.write={grant}")), &host, &command());
         let after = after.expect("less can go wrong with fewer rules");
         for mask in &after.files.masks {
-            prop_assert!(before.files.masks.contains(mask), "{mask:?}");
+            // Where two rules make one mask, the one that is left is now who asked for it.
+            let same = |other: &polder_plan::Mask| (&other.path, other.kind) == (&mask.path, mask.kind);
+            prop_assert!(before.files.masks.iter().any(same), "{mask:?}");
         }
         prop_assert!(after.files.reserved.len() <= before.files.reserved.len());
     }

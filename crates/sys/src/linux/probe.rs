@@ -198,7 +198,7 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
     let body = || -> std::io::Result<()> {
         let (read, write) = wait::pipe()?;
         let mut holder = clone_into(libc::CLONE_NEWUSER as u64, None, || {
-            // Holds the namespace open until the parent closes its end.
+            // Holds the namespace open until the parent says so, or is gone and has closed its end.
             let mut byte = 0u8;
             // SAFETY: one byte of room; our copy of the writing end must go first.
             unsafe {
@@ -211,6 +211,8 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
         let path = std::ffi::CString::new(workspace.as_os_str().as_encoded_bytes())?;
         let tree = mount::clone_tree_at(&path)?;
         let answer = mount::idmap_tree(tree.as_fd(), userns.as_fd(), 0);
+        // Closing is not enough: another thread's child may have been copied with the writing end open, and wait for us.
+        creds::write_once(write.as_raw_fd(), b"!")?;
         drop(write);
         holder.reap();
         Ok(answer?)
@@ -275,8 +277,11 @@ fn process_rlimit() -> Probe {
         check_int(unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) })?;
         // One more fits; the next does not.
         for allowed in [true, false] {
-            // SAFETY: the copy pauses until the namespace ends with us.
-            let pid = unsafe { libc::fork() };
+            let none = std::ptr::null::<libc::c_void>();
+            // The library's `fork` takes its allocator's locks, which a thread of the caller may have held when it was
+            // copied: nobody is left here who could give them back.
+            // SAFETY: without a stack the copy runs on a copy of ours, and pauses until the namespace ends with us.
+            let pid = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, none, none, none, none) };
             if pid == 0 {
                 // SAFETY: no arguments.
                 unsafe { libc::pause() };
@@ -310,3 +315,6 @@ fn cgroup_remedy() -> &'static str {
         "make `polder` below /sys/fs/cgroup/memory, pids and cpu and give it to your user"
     }
 }
+
+#[cfg(test)]
+mod tests;

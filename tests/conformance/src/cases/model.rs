@@ -6,7 +6,7 @@
 //!
 //! The cases follow from a number, so that every call makes the same ones. A failure prints the smallest case that
 //! fails and the number; a bug that it finds gets a case of its own in this suite, so no file of old seeds is kept.
-//! `POLDER_MODEL_CASES` and `POLDER_MODEL_SEED` make more cases, or others.
+//! `POLDER_TEST_MODEL_CASES` and `POLDER_TEST_MODEL_SEED` make more cases, or others.
 
 use super::network::{Greeter, greeter};
 use crate::model::{Access, Action, Answer, Attempt, Place, Rules, judge};
@@ -145,7 +145,7 @@ fn number<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
 }
 
 pub(super) fn a_random_policy_means_what_the_model_says(scene: &Scene) {
-    let (cases, seed) = (number("POLDER_MODEL_CASES", CASES), number("POLDER_MODEL_SEED", SEED));
+    let (cases, seed) = (number("POLDER_TEST_MODEL_CASES", CASES), number("POLDER_TEST_MODEL_SEED", SEED));
     let greeter = greeter();
     control(scene, &greeter);
     let mut bytes = [0; 32];
@@ -159,7 +159,7 @@ pub(super) fn a_random_policy_means_what_the_model_says(scene: &Scene) {
         Ok(())
     });
     if let Err(error) = result {
-        panic!("{error}\nthe same again: POLDER_MODEL_SEED={seed} POLDER_MODEL_CASES={cases}");
+        panic!("{error}\nthe same again: POLDER_TEST_MODEL_SEED={seed} POLDER_TEST_MODEL_CASES={cases}");
     }
     assert!(ran.get() > refused.get() / 4, "{} cases were refused and only {} ran", refused.get(), ran.get());
 }
