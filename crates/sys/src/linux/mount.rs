@@ -118,6 +118,13 @@ pub(crate) fn clone_tree(place: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     check_fd(unsafe { libc::syscall(libc::SYS_open_tree, place.as_raw_fd(), c"".as_ptr(), flags) })
 }
 
+/// A copy of one mount, without those below it: what its file system can do, whatever else is mounted there.
+pub(crate) fn clone_mount_at(path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+    // SAFETY: the path outlives the call.
+    check_fd(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })
+}
+
 /// Sets flags on a whole tree of mounts.
 pub(crate) fn restrict_tree(tree: BorrowedFd<'_>, set: u64) -> Result<(), Errno> {
     set_attributes(

@@ -209,7 +209,8 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
         write_range(holder.pid)?;
         let userns = std::fs::File::open(format!("/proc/{}/ns/user", holder.pid))?;
         let path = std::ffi::CString::new(workspace.as_os_str().as_encoded_bytes())?;
-        let tree = mount::clone_tree_at(&path)?;
+        // The answer is remembered for the whole file system, so what is mounted below this directory must not matter.
+        let tree = mount::clone_mount_at(&path)?;
         let answer = mount::idmap_tree(tree.as_fd(), userns.as_fd(), 0);
         // Closing is not enough: another thread's child may have been copied with the writing end open, and wait for us.
         creds::write_once(write.as_raw_fd(), b"!")?;
