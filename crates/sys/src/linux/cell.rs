@@ -7,7 +7,7 @@ use super::call::Errno;
 use super::cgroup::Entrance;
 use super::child::Line;
 use super::launched::{Child, Go, Launched, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
-use super::recipe::{Access, Ground, Identity, NetNamespace, Recipe, Source, Step};
+use super::recipe::{Access, Identity, NetNamespace, Recipe, Source, Step};
 use super::{creds, image, mount, shim};
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -61,20 +61,7 @@ impl Cell {
 
     fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup, stdio } = recipe;
-        let trees = match ground.identity {
-            Identity::Same { .. } => Vec::new(),
-            Identity::Range { uid, gid, base, count } => {
-                self.map_ids(0, base, count)?;
-                for stream in stdio {
-                    give_pipe(stream.as_fd(), base + uid, base + gid);
-                }
-                self.mapped_trees(ground)?
-            }
-            Identity::HostRoot => {
-                self.map_ids(0, 0, 1)?;
-                Vec::new()
-            }
-        };
+        let trees = prepare(&self.shim, ground.identity, &ground.steps, stdio)?;
         let doors = match cgroup {
             Some(Entrance::Join(doors)) => doors.as_slice(),
             Some(Entrance::Born(_)) | None => &[],
@@ -82,49 +69,73 @@ impl Cell {
         let more: Vec<_> = doors.iter().chain(&trees).map(AsRawFd::as_raw_fd).collect();
         let go = Go { image: image::encode(Some(ground), inside), stdio, doors: doors.len(), more: &more };
         let Self { shim, control, .. } = self;
-        Launched { shim, control, master: None }.start(&go, &ground.steps)
+        Launched::new(shim, control).start(&go, &ground.steps)
     }
+}
 
-    /// Opens what the steps show and maps its owners through the new user namespace.
-    fn mapped_trees(&self, ground: &Ground) -> Result<Vec<OwnedFd>, SpawnError> {
-        let userns = std::fs::File::open(self.proc_path("ns/user")).map_err(|error| {
-            caller("open the user namespace", "open")(Errno(error.raw_os_error().unwrap_or(libc::EIO)))
-        })?;
-        let mut trees = Vec::new();
-        for step in &ground.steps {
-            let Step::Bind { source: Source::Resolved { path }, access, .. } = step else { continue };
-            let shown = OsStr::from_bytes(path.as_bytes()).display();
-            let fault = |call| move |errno| (call, errno);
-            let tree = mount::locate(path)
-                .map_err(fault("openat2"))
-                .and_then(|place| mount::clone_tree(place.as_fd()).map_err(fault("open_tree")))
-                .and_then(|tree| {
-                    let read_only = if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
-                    let flags = mount::NOSUID | mount::NODEV | read_only;
-                    mount::idmap_tree(tree.as_fd(), userns.as_fd(), flags)
-                        .map_err(fault("mount_setattr MOUNT_ATTR_IDMAP"))?;
-                    Ok(tree)
-                })
-                .map_err(|(call, errno)| SpawnError::Caller { what: format!("show `{shown}` inside"), call, errno })?;
-            trees.push(tree);
+/// The caller's part for a child that waits in a user namespace of its own: the maps, and the trees whose owners are
+/// mapped, in the order of the steps that show them.
+pub(crate) fn prepare(
+    child: &Child,
+    identity: Identity,
+    steps: &[Step],
+    stdio: &[OwnedFd; 3],
+) -> Result<Vec<OwnedFd>, SpawnError> {
+    match identity {
+        // A user may map itself only, and does so from inside.
+        Identity::Same { .. } => Ok(Vec::new()),
+        Identity::Range { uid, gid, base, count } => {
+            map_ids(child, 0, base, count)?;
+            for stream in stdio {
+                give_pipe(stream.as_fd(), base + uid, base + gid);
+            }
+            mapped_trees(child, steps)
         }
-        Ok(trees)
-    }
-
-    fn map_ids(&self, inside: u32, outside: u32, count: u32) -> Result<(), SpawnError> {
-        let mut line = Line::new();
-        for name in ["uid_map", "gid_map"] {
-            let path = CString::new(self.proc_path(name).into_os_string().into_encoded_bytes())
-                .expect("invariant: the path is made of digits and a literal");
-            creds::write_file(&path, line.map(inside, outside, count))
-                .map_err(caller("write the user and group maps", "write uid_map"))?;
+        Identity::HostRoot => {
+            map_ids(child, 0, 0, 1)?;
+            Ok(Vec::new())
         }
-        Ok(())
     }
+}
 
-    fn proc_path(&self, name: &str) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/{name}", self.shim.pid))
+/// Opens what the steps show and maps its owners through the new user namespace.
+fn mapped_trees(child: &Child, steps: &[Step]) -> Result<Vec<OwnedFd>, SpawnError> {
+    let userns = std::fs::File::open(proc_path(child, "ns/user"))
+        .map_err(|error| caller("open the user namespace", "open")(Errno(error.raw_os_error().unwrap_or(libc::EIO))))?;
+    let mut trees = Vec::new();
+    for step in steps {
+        let Step::Bind { source: Source::Resolved { path }, access, .. } = step else { continue };
+        let shown = OsStr::from_bytes(path.as_bytes()).display();
+        let fault = |call| move |errno| (call, errno);
+        let tree = mount::locate(path)
+            .map_err(fault("openat2"))
+            .and_then(|place| mount::clone_tree(place.as_fd()).map_err(fault("open_tree")))
+            .and_then(|tree| {
+                let read_only = if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
+                let flags = mount::NOSUID | mount::NODEV | read_only;
+                mount::idmap_tree(tree.as_fd(), userns.as_fd(), flags)
+                    .map_err(fault("mount_setattr MOUNT_ATTR_IDMAP"))?;
+                Ok(tree)
+            })
+            .map_err(|(call, errno)| SpawnError::Caller { what: format!("show `{shown}` inside"), call, errno })?;
+        trees.push(tree);
     }
+    Ok(trees)
+}
+
+fn map_ids(child: &Child, inside: u32, outside: u32, count: u32) -> Result<(), SpawnError> {
+    let mut line = Line::new();
+    for name in ["uid_map", "gid_map"] {
+        let path = CString::new(proc_path(child, name).into_os_string().into_encoded_bytes())
+            .expect("invariant: the path is made of digits and a literal");
+        creds::write_file(&path, line.map(inside, outside, count))
+            .map_err(caller("write the user and group maps", "write uid_map"))?;
+    }
+    Ok(())
+}
+
+fn proc_path(child: &Child, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/{name}", child.pid))
 }
 
 /// Moves a process to another CPU than ours, if it may use one. Schedulers that pack tasks would otherwise let it wait

@@ -5,7 +5,7 @@
 
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
-use super::image::{GroundImage, InsideImage};
+use super::image::{GroundImage, InsideImage, List};
 use super::recipe::{Access, Identity, Missing, Source, Step};
 use super::{landlock, mount};
 use std::ffi::CStr;
@@ -141,21 +141,46 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
     at(Stage::Lifeline, creds::not_dumpable())?;
 
     at(Stage::Private, mount::make_private())?;
-    let root = at(Stage::Root, enter_empty_root(scratch_bytes))?;
-    let mut next_tree = 0;
-    for (index, step) in steps.iter().enumerate() {
-        take_step(&step, identity, trees, &mut next_tree).map_err(|errno| Failure {
-            stage: Stage::Step,
-            index,
-            errno,
-        })?;
-    }
+    let root = at(Stage::Root, enter_empty_root(scratch_bytes, c"/"))?;
+    take_steps(steps, identity, trees)?;
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
     drop(root);
     at(Stage::Pivot, mount::become_root())?;
     // SAFETY: the name is valid for its length.
     at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.to_bytes().len() as _) }))
         .map(drop)
+}
+
+/// Builds the stage around a program that will build the ground: a user and a mount namespace in which the host is
+/// read-only, and the steps at one place that can be written. Whatever the program follows, it makes nothing on the
+/// host, and what it is to show was opened and masked by descriptor.
+pub(crate) fn build_stage(
+    identity: Identity,
+    scratch_bytes: u64,
+    at_path: &CStr,
+    steps: List<'_, Step<&CStr>>,
+    trees: &mut [Option<OwnedFd>],
+) -> Result<(), Failure> {
+    take_identity(identity)?;
+    at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
+    at(Stage::Private, mount::make_private())?;
+    if !matches!(identity, Identity::Range { .. }) {
+        // Before the host becomes read-only, and they with it.
+        let shown = steps.iter().enumerate().filter_map(|(index, step)| match step {
+            Step::Bind { source: Source::Resolved { path }, access, .. } => Some((index, path, access)),
+            _ => None,
+        });
+        let mut places = trees.iter_mut();
+        for (index, path, access) in shown {
+            let place = places.next().ok_or(Failure { stage: Stage::Step, index, errno: Errno(libc::E2BIG) })?;
+            let flags = SAFE | if access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            let tree = mount::locate(path).and_then(|found| mount::restricted_tree(found.as_fd(), flags));
+            *place = Some(tree.map_err(|errno| Failure { stage: Stage::Step, index, errno })?);
+        }
+    }
+    at(Stage::Seal, mount::seal_host())?;
+    drop(at(Stage::Root, enter_empty_root(scratch_bytes, at_path))?);
+    take_steps(steps, identity, trees)
 }
 
 /// Gives up everything but the filter, which comes with the command.
@@ -187,18 +212,33 @@ fn take_identity(identity: Identity) -> Result<(), Failure> {
     }
 }
 
-/// A tmpfs over the old root, and our working directory in it.
-fn enter_empty_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
+fn take_steps(steps: List<'_, Step<&CStr>>, identity: Identity, trees: &mut [Option<OwnedFd>]) -> Result<(), Failure> {
+    let mut next_tree = 0;
+    for (index, step) in steps.iter().enumerate() {
+        take_step(&step, identity, trees, &mut next_tree).map_err(|errno| Failure {
+            stage: Stage::Step,
+            index,
+            errno,
+        })?;
+    }
+    Ok(())
+}
+
+/// A tmpfs over a path, and our working directory in it.
+fn enter_empty_root(scratch_bytes: u64, path: &CStr) -> Result<OwnedFd, Errno> {
     let (mut size, mut inodes) = (Line::new(), Line::new());
     // One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
     let inode_count = (scratch_bytes / 4096).max(4096);
     let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes.text(inode_count)), (c"mode", c"0755")];
     let root = mount::new_filesystem(c"tmpfs", &options, mount::NOSUID | mount::NODEV)?;
-    mount::attach_at(root.as_fd(), c"/")?;
+    mount::attach_at(root.as_fd(), path)?;
     // SAFETY: the descriptor is ours.
     check_int(unsafe { libc::fchdir(root.as_raw_fd()) })?;
     Ok(root)
 }
+
+/// What holds for everything that comes from the host.
+const SAFE: u64 = mount::NOSUID | mount::NODEV;
 
 fn take_step(
     step: &Step<&CStr>,
@@ -206,7 +246,6 @@ fn take_step(
     trees: &mut [Option<OwnedFd>],
     next_tree: &mut usize,
 ) -> Result<(), Errno> {
-    const SAFE: u64 = mount::NOSUID | mount::NODEV;
     match step {
         Step::Directory { at, mode } => make_directory(at, *mode),
         Step::File { at, content, mode } => {
@@ -221,13 +260,16 @@ fn take_step(
         Step::Bind { source, at, access } => {
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let tree = match source {
-                // The parent has set the flags together with the map.
-                Source::Resolved { .. } if matches!(identity, Identity::Range { .. }) => {
-                    let tree = trees.get_mut(*next_tree).and_then(Option::take).ok_or(Errno(libc::EBADF))?;
-                    *next_tree += 1;
-                    tree
-                }
-                Source::Resolved { path } => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
+                Source::Resolved { path } => match trees.get_mut(*next_tree).and_then(Option::take) {
+                    // Whoever opened it has set the flags.
+                    Some(tree) => {
+                        *next_tree += 1;
+                        tree
+                    }
+                    // Only the caller could map its owners.
+                    None if matches!(identity, Identity::Range { .. }) => return Err(Errno(libc::EBADF)),
+                    None => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
+                },
                 Source::System { path } => mount::restricted_tree_at(path, flags)?,
             };
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())

@@ -19,6 +19,18 @@ pub(crate) fn encode(ground: Option<&Ground>, inside: &Inside) -> Vec<u8> {
     out
 }
 
+/// The bytes of a list of steps.
+pub(crate) fn encode_steps(steps: &Vec<Step>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(4 * 1024);
+    steps.put(&mut out);
+    out
+}
+
+/// A list of steps, read from its bytes.
+pub(crate) fn decode_steps(bytes: &[u8]) -> Option<List<'_, Step<&CStr>>> {
+    Take::take(&mut Reader { rest: bytes })
+}
+
 /// A recipe, read from its bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Image<'a> {

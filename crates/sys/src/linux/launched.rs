@@ -3,7 +3,7 @@
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
 use super::recipe::{Source, Step};
-use super::shim::pid_namespace;
+use super::shim::{pid_namespace, user_namespace};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -69,10 +69,16 @@ impl SpawnError {
 /// A sandbox in which the command runs. Dropping it kills everything inside and waits until it is gone.
 #[derive(Debug)]
 pub struct Launched {
-    pub(crate) shim: Child,
-    pub(crate) control: OwnedFd,
-    pub(crate) master: Option<OwnedFd>,
+    /// The shim, or the program that started it.
+    child: Child,
+    /// The shim, where another program started it.
+    shim: Option<Inner>,
+    control: OwnedFd,
+    master: Option<OwnedFd>,
 }
+
+/// How long a program may take to end after its shim: some remove files of theirs.
+const PROGRAM_ENDS_MS: i32 = 2000;
 
 /// What the shim reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +112,10 @@ pub struct Ended {
 }
 
 impl Launched {
+    pub(crate) fn new(child: Child, control: OwnedFd) -> Self {
+        Self { child, shim: None, control, master: None }
+    }
+
     /// Readable when a report waits.
     pub fn reports(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
@@ -116,9 +126,9 @@ impl Launched {
         self.master.take()
     }
 
-    /// The shim's pid on the host.
+    /// The pid on the host of the shim, or of the program that started it.
     pub fn pid(&self) -> u32 {
-        self.shim.pid as u32
+        self.child.pid as u32
     }
 
     /// Waits for the next report.
@@ -149,7 +159,10 @@ impl Launched {
 
     /// Kills everything inside.
     pub fn kill(&self) {
-        self.shim.kill();
+        match &self.shim {
+            Some(shim) => shim.kill(),
+            None => self.child.kill(),
+        }
     }
 
     /// Leaves a shim that has told the end to the system's first process, if that collects what is left to it. All that
@@ -157,18 +170,60 @@ impl Launched {
     /// caller that ends now, too.
     pub fn leave(mut self) {
         if first_process_collects() {
-            self.shim.reaped = true;
+            self.child.reaped = true;
         } else {
-            self.wait_gone();
+            self.end();
         }
     }
 
     /// Ends what is left and waits until it is gone: a pid namespace ends before its first process does.
     pub fn wait_gone(mut self) {
-        // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
-        self.shim.kill();
-        self.shim.reap();
+        self.end();
     }
+
+    fn end(&mut self) {
+        if let Some(shim) = self.shim.take().filter(|_| !self.child.reaped) {
+            shim.kill();
+            wait_for_end(&shim.pidfd, -1);
+            wait_for_end(&self.child.pidfd, PROGRAM_ENDS_MS);
+        }
+        // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
+        self.child.kill();
+        self.child.reap();
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        if !self.child.reaped {
+            self.end();
+        }
+    }
+}
+
+/// A process that is not our child, as it told us itself.
+#[derive(Debug)]
+struct Inner {
+    pidfd: OwnedFd,
+}
+
+impl Inner {
+    fn kill(&self) {
+        kill_by(&self.pidfd);
+    }
+}
+
+fn kill_by(pidfd: &OwnedFd) {
+    let none = ptr::null::<libc::siginfo_t>();
+    // SAFETY: plain numbers; the descriptor refers to this very process, whatever happens to its number.
+    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, none, 0) };
+}
+
+/// Waits until a process has ended, or for so long; a negative time is without end.
+fn wait_for_end(pidfd: &OwnedFd, milliseconds: i32) {
+    let mut ready = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one structure, valid for the call.
+    while check_int(unsafe { libc::poll(&raw mut ready, 1, milliseconds) }) == Err(Errno(libc::EINTR)) {}
 }
 
 /// Whether orphans are collected here. The first process of the machine does that; that of a container is any program.
@@ -187,9 +242,7 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn kill(&self) {
-        let none = ptr::null::<libc::siginfo_t>();
-        // SAFETY: plain numbers; the descriptor refers to this very process, whatever happens to its number.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.pidfd.as_raw_fd(), libc::SIGKILL, none, 0) };
+        kill_by(&self.pidfd);
     }
 
     /// Waits for the end; gives the exit code or 128 and the signal.
@@ -267,6 +320,19 @@ pub(crate) const NAMESPACES: u64 =
     (libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) as u64;
 
 impl Launched {
+    /// Does the caller's part of a stage and gives the go-ahead to build it.
+    pub(crate) fn stage(
+        &self,
+        prepare: impl FnOnce(&Child) -> Result<Vec<OwnedFd>, SpawnError>,
+    ) -> Result<(), SpawnError> {
+        let trees = prepare(&self.child)?;
+        let trees: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
+        match wire::send(self.control.as_fd(), &Record::new(Tag::Go), &trees) {
+            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => Ok(()),
+            Err(errno) => Err(caller("give the go-ahead", "sendmsg")(errno)),
+        }
+    }
+
     /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that.
     pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step]) -> Result<Self, SpawnError> {
         let Go { image, stdio, doors, more } = go;
@@ -274,7 +340,8 @@ impl Launched {
         let namespace = pid_namespace().map_err(caller("find the pid namespace", "stat"))?;
         let first = [file.as_raw_fd()].into_iter().chain(stdio.iter().map(AsRawFd::as_raw_fd));
         let handed: Vec<_> = first.chain(more.iter().copied()).collect();
-        let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, ..Record::new(Tag::Go) };
+        let user = user_namespace().map_err(caller("find the user namespace", "stat"))?;
+        let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, f: user, ..Record::new(Tag::Go) };
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
             Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.await_ready(steps)?,
@@ -291,6 +358,7 @@ impl Launched {
                 Ok(None) | Err(_) => return Err(SpawnError::Vanished),
             };
             if record.tag == Tag::Ready as u32 {
+                self.shim = descriptors[0].take().map(|pidfd| Inner { pidfd });
                 return Ok(());
             }
             if record.tag == Tag::Master as u32 {
@@ -322,7 +390,7 @@ pub(crate) fn caller(what: &str, call: &'static str) -> impl FnOnce(Errno) -> Sp
 }
 
 /// A file with this content and without a name.
-fn in_memory(content: &[u8]) -> Result<OwnedFd, Errno> {
+pub(crate) fn in_memory(content: &[u8]) -> Result<OwnedFd, Errno> {
     // SAFETY: a static name.
     let file = check_fd(unsafe { libc::syscall(libc::SYS_memfd_create, c"polder".as_ptr(), libc::MFD_CLOEXEC) })?;
     let mut rest = content;

@@ -41,6 +41,23 @@ pub struct Ground {
     pub hostname: CString,
 }
 
+/// What is built around another program that will build the ground: a user and a mount namespace in which the host is
+/// read-only, and one place with the steps' results. The program shows from there what it must not look up itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// Who the program and the command are.
+    pub identity: Identity,
+    /// The size of the place, which also holds the private file systems, in bytes.
+    pub scratch_bytes: u64,
+    /// How the place is filled.
+    pub steps: Vec<Step>,
+}
+
+impl Staging {
+    /// Where the place is. What the host has there cannot be seen by the program.
+    pub const PLACE: &std::ffi::CStr = c"/tmp";
+}
+
 /// What the shim does, whoever built the ground it stands on: gives everything up, then starts the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {

@@ -17,6 +17,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+/// A place of the private file systems that nothing can be shown at; all of them share one size.
+const SCRATCH: &CStr = c"/dev/shm";
+
 /// Room for the few frames between the last clone and exec.
 const STACK_BYTES: usize = 64 * 1024;
 
@@ -39,8 +42,17 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
     let answer = at(Stage::Lifeline, lifeline())
         .map_err(failed)
         .and_then(|()| settle(None, control.as_fd()))
-        .and_then(|(inside, streams, mask)| start(inside, streams, mask, control.as_fd()));
+        .and_then(|(inside, streams, mask)| start(inside, streams, mask, Begotten::ByProgram, control.as_fd()));
     go_on(answer, control)
+}
+
+/// Who started the shim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begotten {
+    /// The caller, whose child it is.
+    ByCaller,
+    /// Another program, which it must not outlive.
+    ByProgram,
 }
 
 fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
@@ -90,7 +102,7 @@ pub(crate) fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-fn failed(failure: Failure) -> Record {
+pub(crate) fn failed(failure: Failure) -> Record {
     let Failure { stage, index, errno } = failure;
     Record { a: stage as i32, b: index as i32, c: errno.0, ..Record::new(Tag::Failed) }
 }
@@ -113,7 +125,7 @@ fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, R
         at(Stage::Loopback, net::loopback_up()).map_err(failed)?;
     }
     let (inside, streams, mask) = settle(Some(net), control)?;
-    start(inside, streams, mask, control)
+    start(inside, streams, mask, Begotten::ByCaller, control)
 }
 
 /// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
@@ -137,8 +149,11 @@ fn settle(
     let mask = unsafe { libc::umask(0) };
     match (&ground, net) {
         (Some(ground), Some(net)) if ground.net == net => build(ground, Handed { doors, trees }).map_err(failed)?,
-        // In the caller's own pid namespace, ending everyone else would be the end of the host.
-        (None, None) => at(Stage::Ground, apart_from(go.e)).map_err(failed)?,
+        (None, None) => {
+            // In the caller's own pid namespace, ending everyone else would be the end of the host.
+            at(Stage::Ground, apart_from(go.e)).map_err(failed)?;
+            at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
+        }
         _ => return Err(malformed()),
     }
     Ok((inside, [0, 1, 2].map(|number| streams[number].take()), mask))
@@ -149,6 +164,7 @@ fn start<'a>(
     inside: InsideImage<'a>,
     streams: [Option<OwnedFd>; 3],
     mask: libc::mode_t,
+    begotten: Begotten,
     control: BorrowedFd<'_>,
 ) -> Result<Begun<'a>, Record> {
     give_up(&inside).map_err(failed)?;
@@ -197,13 +213,24 @@ fn start<'a>(
     // The command's end of its pipes must be the only one, or nobody sees it close them.
     // SAFETY: plain numbers.
     unsafe { libc::syscall(libc::SYS_close_range, 0, 2, 0) };
-    // From here on the lifeline decides: the caller's thread may end before the run does.
-    creds::die_with_parent(0).map_err(stage(Stage::Lifeline))?;
-    wire::send(control, &Record::new(Tag::Ready), &[]).map_err(stage(Stage::Lifeline))?;
+    match begotten {
+        Begotten::ByCaller => {
+            // From here on the lifeline decides: the caller's thread may end before the run does.
+            creds::die_with_parent(0).map_err(stage(Stage::Lifeline))?;
+            wire::send(control, &Record::new(Tag::Ready), &[]).map_err(stage(Stage::Lifeline))?;
+        }
+        Begotten::ByProgram => {
+            // The caller is not our parent, so it gets a handle to end us by and to see our end.
+            // SAFETY: plain numbers.
+            let own = check_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) });
+            let own = own.map_err(stage(Stage::Lifeline))?;
+            wire::send(control, &Record::new(Tag::Ready), &[own.as_raw_fd()]).map_err(stage(Stage::Lifeline))?;
+        }
+    }
     Ok((main, guard, inside.swept))
 }
 
-fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
+pub(crate) fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
     match at(Stage::Lifeline, wire::receive(control, descriptors))? {
         Some(record) if record.tag == Tag::Go as u32 => Ok(record),
         _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
@@ -218,12 +245,33 @@ fn apart_from(callers_namespace: u64) -> Result<(), Errno> {
     }
 }
 
+/// Bounds the user namespace that we are in, if it is not the caller's and the program left us the right to.
+fn bound_own(callers_namespace: u64) -> Result<(), Errno> {
+    if user_namespace()? == callers_namespace {
+        return Ok(());
+    }
+    match creds::bound_namespace() {
+        // The filter forbids new namespaces all the same.
+        Err(Errno(libc::EACCES | libc::EPERM | libc::EROFS)) => Ok(()),
+        other => other,
+    }
+}
+
 /// The number of the pid namespace that we are in.
 pub(crate) fn pid_namespace() -> Result<u64, Errno> {
-    // SAFETY: all-zero is a valid `stat`; the path is static, and the kernel fills the structure.
+    namespace(c"/proc/self/ns/pid")
+}
+
+/// The number of the user namespace that we are in.
+pub(crate) fn user_namespace() -> Result<u64, Errno> {
+    namespace(c"/proc/self/ns/user")
+}
+
+fn namespace(path: &CStr) -> Result<u64, Errno> {
+    // SAFETY: all-zero is a valid `stat`; the path outlives the call, and the kernel fills the structure.
     unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
-        check_int(libc::stat(c"/proc/self/ns/pid".as_ptr(), &raw mut stat))?;
+        check_int(libc::stat(path.as_ptr(), &raw mut stat))?;
         Ok(stat.st_ino)
     }
 }
@@ -462,7 +510,7 @@ fn ended(status: i32) -> Record {
     // SAFETY: all-zero is a valid `statfs`.
     let mut disk: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: a static path, and `disk` is valid for writing.
-    let known = check(i64::from(unsafe { libc::statfs(c"/".as_ptr(), &raw mut disk) })).is_ok();
+    let known = check(i64::from(unsafe { libc::statfs(SCRATCH.as_ptr(), &raw mut disk) })).is_ok();
     let full = known && (disk.f_bfree == 0 || disk.f_ffree == 0);
     Record {
         a: status,
