@@ -1,10 +1,9 @@
 //! From a judged plan to a recipe. Pure: what is missing on the host was found out before.
 
-use super::launch::counts_pids;
-use crate::shimmed::{c, inside};
+use crate::shimmed::{c, counts_pids, etc, identity, inside};
 use polder_engine::Fitted;
-use polder_facts::{Guarantee, GuestPath};
-use polder_plan::{Configuration, MaskKind, Plan, Shown, SystemKind};
+use polder_facts::GuestPath;
+use polder_plan::{MaskKind, Plan, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Ground, Identity, Inside, Missing, NetNamespace, Source, Step, Terminal};
 use std::collections::BTreeSet;
@@ -55,18 +54,6 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
         hostname: c(plan.identity.hostname),
     };
     Lowered { ground, inside: inside(fitted, terminal, counts_pids(fitted)) }
-}
-
-fn identity(fitted: &Fitted) -> Identity {
-    let who = &fitted.plan().identity;
-    if !who.caller_is_root {
-        return Identity::Same { uid: who.uid, gid: who.gid };
-    }
-    if fitted.accepts(Guarantee::Privileges) {
-        return Identity::HostRoot;
-    }
-    let (base, count) = (polder_sys::facts::RANGE_BASE, polder_sys::facts::RANGE_IDS);
-    Identity::Range { uid: who.uid, gid: who.gid, base, count }
 }
 
 /// The steps that build the root, in an order in which every mount point exists before it is used.
@@ -152,29 +139,8 @@ impl Build<'_> {
     }
 
     fn etc(&mut self, plan: &Plan) {
-        self.plain("etc", 0o755);
-        for entry in &plan.files.configuration {
-            match entry {
-                Configuration::File(name) => {
-                    self.steps.push(Step::Copy { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) });
-                }
-                Configuration::Directory(name) => {
-                    // A mount point for something that may be missing would be an empty directory; the step that
-                    // shows it makes it.
-                    let from = c(format!("/etc/{name}"));
-                    self.steps.push(Step::ShowIfThere { from, at: c(format!("etc/{name}")) });
-                }
-            }
-        }
-        for written in &plan.files.written {
-            let content = c(&written.content);
-            self.steps.push(Step::File { at: c(relative(&written.path)), content, mode: 0o644 });
-        }
-        if plan.network.value.mode == NetworkMode::Full {
-            self.steps.push(Step::Copy { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
-        }
-        self.steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
-        self.steps.push(Step::Symlink { target: c("../usr/lib/os-release"), at: c("etc/os-release") });
+        self.made.insert("etc".into());
+        self.steps.extend(etc(plan));
     }
 
     /// The writable places: one file system with one size, at several paths.

@@ -1,0 +1,46 @@
+//! Parts of a ground that every engine with a file system of its own needs. Pure.
+
+use super::c;
+use polder_engine::Fitted;
+use polder_facts::Guarantee;
+use polder_plan::{Configuration, Plan};
+use polder_policy::NetworkMode;
+use polder_sys::{Identity, Step};
+
+/// Who the command is, inside and in the eyes of the host.
+pub(crate) fn identity(fitted: &Fitted) -> Identity {
+    let who = &fitted.plan().identity;
+    if !who.caller_is_root {
+        return Identity::Same { uid: who.uid, gid: who.gid };
+    }
+    if fitted.accepts(Guarantee::Privileges) {
+        return Identity::HostRoot;
+    }
+    let (base, count) = (polder_sys::facts::RANGE_BASE, polder_sys::facts::RANGE_IDS);
+    Identity::Range { uid: who.uid, gid: who.gid, base, count }
+}
+
+/// The steps that make a curated `etc` below the root of a recipe.
+pub(crate) fn etc(plan: &Plan) -> Vec<Step> {
+    let mut steps = vec![Step::Directory { at: c("etc"), mode: 0o755 }];
+    for entry in &plan.files.configuration {
+        steps.push(match entry {
+            Configuration::File(name) => Step::Copy { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) },
+            // A mount point for something that may be missing would be an empty directory; the step that shows it
+            // makes it.
+            Configuration::Directory(name) => {
+                Step::ShowIfThere { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) }
+            }
+        });
+    }
+    for written in &plan.files.written {
+        let at = written.path.as_path().strip_prefix("/").unwrap_or(written.path.as_path());
+        steps.push(Step::File { at: c(at), content: c(&written.content), mode: 0o644 });
+    }
+    if plan.network.value.mode == NetworkMode::Full {
+        steps.push(Step::Copy { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
+    }
+    steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
+    steps.push(Step::Symlink { target: c("../usr/lib/os-release"), at: c("etc/os-release") });
+    steps
+}
