@@ -1,4 +1,4 @@
-//! Engines that the configuration knows and this build does not have.
+//! Engines that the configuration knows and this build or this system does not have.
 //!
 //! Their names and fields are checked like all others, so that a configuration is never half understood; a run that
 //! asks for one is refused by name.
@@ -17,17 +17,28 @@ struct Absent {
     aliases: &'static [&'static str],
     class: EngineClass,
     takes_image: bool,
+    reason: &'static str,
+}
+
+const NOT_IN_BUILD: &str = "is not in this build";
+
+/// Engines of Linux, where there is another system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn of_linux() -> impl Iterator<Item = Box<dyn Engine>> {
+    let reason = "is a program of Linux and works nowhere else";
+    let class = EngineClass::Namespace;
+    let engines = ["firejail", "nsjail"].map(|id| Absent { id, aliases: &[], class, takes_image: false, reason });
+    engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>)
 }
 
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
-    let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false };
-    let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true };
+    let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false, reason: NOT_IN_BUILD };
+    let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true, reason: NOT_IN_BUILD };
     let engines = [
         engine("bubblewrap", &["bwrap"], EngineClass::Namespace),
         image("podman", &[], EngineClass::Container),
         image(IMAGE_ENGINE, &["container"], EngineClass::Container),
         engine("firejail", &[], EngineClass::Namespace),
-        engine("nsjail", &[], EngineClass::Namespace),
         image("vm", &[], EngineClass::Vm),
         engine("wasi", &[], EngineClass::Wasm),
         engine("hyperlight", &[], EngineClass::Vm),
@@ -38,7 +49,7 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
 
 impl Absent {
     fn reason(&self) -> String {
-        format!("engine `{}` is not in this build", self.id)
+        format!("engine `{}` {}", self.id, self.reason)
     }
 
     fn remedy() -> String {
@@ -64,7 +75,7 @@ impl Engine for Absent {
     }
 
     fn probe(&self, _: &HostFacts) -> Availability {
-        Availability::Unavailable { reason: "not in this build".to_owned(), remedy: Self::remedy() }
+        Availability::Unavailable { reason: format!("it {}", self.reason), remedy: Self::remedy() }
     }
 
     fn fit(&self, _: &Plan, _: &HostFacts) -> Fit {

@@ -6,6 +6,8 @@ mod in_place;
 #[cfg(target_os = "linux")]
 mod native;
 mod none;
+#[cfg(target_os = "linux")]
+mod nsjail;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod shimmed;
@@ -37,16 +39,16 @@ pub fn auto() -> Vec<Box<dyn Engine>> {
     vec![Box::new(seatbelt::Seatbelt)]
 }
 
-/// Engines of other systems, which say so.
+/// Engines that `auto` does not choose: programs that a policy has to name, and those of other systems, which say so.
 #[cfg(target_os = "linux")]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(seatbelt::Seatbelt)]
+    vec![Box::new(nsjail::Nsjail), Box::new(seatbelt::Seatbelt)]
 }
 
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
 #[cfg(not(target_os = "linux"))]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    Vec::new()
+    absent::of_linux().collect()
 }
 
 /// The engine with this name.

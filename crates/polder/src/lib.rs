@@ -55,3 +55,7 @@ pub use polder_facts::{
 pub use polder_plan::{Plan, World};
 pub use polder_policy::{Overrides, Policy};
 pub use polder_run::{RunError, Streams, Supervision, Unfit};
+/// Engines that are programs of their own start this program inside, as the first process of the sandbox. A program that
+/// wants to use them calls this first in `main`; without it they refuse.
+#[cfg(target_os = "linux")]
+pub use polder_sys::become_shim_if_asked;

@@ -6,6 +6,7 @@ use polder_attack::{Outcome, available_engines, hidden, list, run_one};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    polder::become_shim_if_asked();
     if let Some(code) = hidden() {
         return code;
     }

@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
+    polder::become_shim_if_asked();
     polder_conformance::main()
 }
