@@ -38,7 +38,6 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
         engine("bubblewrap", &["bwrap"], EngineClass::Namespace),
         image("podman", &[], EngineClass::Container),
         image(IMAGE_ENGINE, &["container"], EngineClass::Container),
-        engine("firejail", &[], EngineClass::Namespace),
         image("vm", &[], EngineClass::Vm),
         engine("wasi", &[], EngineClass::Wasm),
         engine("hyperlight", &[], EngineClass::Vm),
@@ -75,7 +74,7 @@ impl Engine for Absent {
     }
 
     fn probe(&self, _: &HostFacts) -> Availability {
-        Availability::Unavailable { reason: format!("it {}", self.reason), remedy: Self::remedy() }
+        Availability::Unavailable { reason: self.reason.trim_start_matches("is ").to_owned(), remedy: Self::remedy() }
     }
 
     fn fit(&self, _: &Plan, _: &HostFacts) -> Fit {

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+#[cfg(target_os = "linux")]
+mod firejail;
 mod in_place;
 #[cfg(target_os = "linux")]
 mod native;
@@ -42,7 +44,7 @@ pub fn auto() -> Vec<Box<dyn Engine>> {
 /// Engines that `auto` does not choose: programs that a policy has to name, and those of other systems, which say so.
 #[cfg(target_os = "linux")]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(nsjail::Nsjail), Box::new(seatbelt::Seatbelt)]
+    vec![Box::new(firejail::Firejail), Box::new(nsjail::Nsjail), Box::new(seatbelt::Seatbelt)]
 }
 
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.

@@ -134,10 +134,27 @@ impl Scene {
         false
     }
 
+    /// Whether the engine has a way to name a workspace. If it has none, its refusal has been checked: it names the
+    /// path and says what to do, and nothing runs.
+    pub(crate) fn can_name(&self, sandbox: &Sandbox, workspace: &Path) -> bool {
+        let planned = self.plan(sandbox, &["touch", "ran-unnamed"]);
+        let Report::Refused(Unfit::Refused(refused)) = planned.report() else { return true };
+        let refusal = refused.refusals.iter().find(|refusal| refusal.guarantee.is_none());
+        let refusal = refusal.unwrap_or_else(|| panic!("refused for another reason: {refused}"));
+        assert!(refusal.reason.contains(&format!("{workspace:?}")), "which path? {refused}");
+        assert!(refusal.remedy.is_some() && !refusal.acceptable, "{refused}");
+        assert!(planned.run().is_err() && !workspace.join("ran-unnamed").exists(), "nothing may run");
+        false
+    }
+
+    /// A policy with the gaps accepted that the engine has for the built-in one.
+    pub(crate) fn accepting(&self, sandbox: Sandbox) -> Sandbox {
+        self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
+    }
+
     /// The built-in policy on the workspace, by the engine in question.
     pub(crate) fn sandbox(&self) -> Sandbox {
-        let sandbox = self.sandbox_at(&self.work());
-        self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
+        self.accepting(self.sandbox_at(&self.work()))
     }
 
     /// The same, with the keys of a sandbox in a configuration file.

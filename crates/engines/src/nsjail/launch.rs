@@ -2,7 +2,7 @@
 
 use super::PROGRAM;
 use super::lower::{Lowered, lower, trial_configuration};
-use crate::shimmed::{Call, Program, c, find, launch_by, setup, trial};
+use crate::shimmed::{Call, Program, c, find, launch_by, setup, trial, tried};
 use polder_engine::{Availability, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_sys::{FIRST_ADDED, Staging};
@@ -20,16 +20,8 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
         Err(reason) => return Availability::Unavailable { reason, remedy: remedy() },
     };
     let detail = program.path.display().to_string();
-    let (staging, configuration, inside) = trial_configuration(host.user.uid, host.user.gid);
-    match call(program, &configuration, staging).and_then(|call| trial(&call, &inside)) {
-        Ok(()) => Availability::Available { detail },
-        Err(error) => {
-            let LaunchError { ref remedy, .. } = error;
-            let remedy = remedy.clone().unwrap_or_else(self::remedy);
-            let reason = LaunchError { failure: error.failure, remedy: None }.to_string();
-            Availability::Unavailable { reason: format!("a trial failed: {reason}"), remedy }
-        }
-    }
+    let (staging, configuration) = trial_configuration(host.user.uid, host.user.gid);
+    tried(detail, call(program, &configuration, staging).and_then(|call| trial(&call)), remedy)
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {

@@ -11,7 +11,7 @@ use polder_engine::Fitted;
 use polder_facts::GuestPath;
 use polder_plan::{MaskKind, Plan, Shown, SystemKind};
 use polder_policy::NetworkMode;
-use polder_sys::{Access, Command, Identity, Inside, Missing, Source, Staging, Step, Terminal, shim_argv};
+use polder_sys::{Access, Identity, Inside, Missing, Source, Staging, Step, Terminal, shim_argv};
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
     Lowered { staging, configuration: configuration(plan, identity), inside }
 }
 
-/// A stage, a configuration and a command that does nothing, to see that the program works.
-pub(super) fn trial_configuration(uid: u32, gid: u32) -> (Staging, String, Inside) {
+/// A stage and a configuration for a command that does nothing, to see that the program works.
+pub(super) fn trial_configuration(uid: u32, gid: u32) -> (Staging, String) {
     let identity = if uid == 0 {
         let (base, count) = (polder_sys::facts::RANGE_BASE, polder_sys::facts::RANGE_IDS);
         Identity::Range { uid: 0, gid: 0, base, count }
@@ -66,21 +66,7 @@ pub(super) fn trial_configuration(uid: u32, gid: u32) -> (Staging, String, Insid
         text.message("mount", &[parts.as_slice(), words.as_slice()].concat());
     }
     process_table(&mut text, identity);
-    let inside = Inside {
-        rlimits: Vec::new(),
-        landlock: None,
-        filter: None,
-        reserved: Vec::new(),
-        swept: Vec::new(),
-        command: Command {
-            candidates: vec![c("/usr/bin/true"), c("/bin/true")],
-            argv: vec![c("true")],
-            env: Vec::new(),
-            workdir: c("/"),
-            terminal: None,
-        },
-    };
-    (Staging { identity, scratch_bytes: TRIAL_BYTES, steps: Vec::new() }, text.finish(), inside)
+    (Staging { identity, scratch_bytes: TRIAL_BYTES, steps: Vec::new() }, text.finish())
 }
 
 /// The steps that fill the stage.

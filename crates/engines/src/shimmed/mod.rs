@@ -11,7 +11,7 @@ pub(crate) mod testing;
 
 pub(crate) use ground::{etc, identity};
 pub(crate) use inside::{c, inside};
-pub(crate) use judge::{Judge, enforced};
+pub(crate) use judge::{Judge, RESERVED_MAX, enforced, gap};
 pub(crate) use limits::{counts_pids, make_cgroup};
-pub(crate) use program::{Call, Program, find, launch_by, trial};
+pub(crate) use program::{Call, Program, find, launch_by, trial, tried};
 pub(crate) use run::{ShimmedRun, describe, setup};

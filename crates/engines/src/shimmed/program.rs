@@ -3,7 +3,7 @@
 //! A program is looked for and tried when its engine is asked about and not before: a run by another engine pays nothing.
 
 use super::{ShimmedRun, describe, setup};
-use polder_engine::{Fitted, LaunchError, Running};
+use polder_engine::{Availability, Fitted, LaunchError, Running};
 use polder_facts::HostFacts;
 use polder_plan::Plan;
 use polder_policy::Access;
@@ -95,7 +95,7 @@ impl Call {
         let path = super::c(&self.program.path);
         let argv = std::iter::once(path.clone()).chain(self.arguments.iter().cloned()).collect();
         // Nothing of the caller's environment decides how the program works.
-        let env = vec![super::c("PATH=/usr/sbin:/usr/bin:/sbin:/bin")];
+        let env = vec![super::c("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), super::c("SHELL=/bin/sh")];
         Command { candidates: vec![path], argv, env, workdir: super::c("/"), terminal: None }
     }
 
@@ -127,16 +127,47 @@ pub(crate) fn launch_by(
 }
 
 /// Starts the shim with a command that does nothing, to see that the program works here.
-pub(crate) fn trial(call: &Call, inside: &Inside) -> Result<(), LaunchError> {
+pub(crate) fn trial(call: &Call) -> Result<(), LaunchError> {
+    let inside = Inside {
+        made: Vec::new(),
+        rlimits: Vec::new(),
+        landlock: None,
+        filter: None,
+        reserved: Vec::new(),
+        swept: Vec::new(),
+        command: Command {
+            candidates: vec![super::c("/usr/bin/true"), super::c("/bin/true")],
+            argv: vec![super::c("true")],
+            env: Vec::new(),
+            workdir: super::c("/"),
+            terminal: None,
+        },
+    };
     let null = || {
         let file = fs::File::options().read(true).write(true).open("/dev/null");
         file.map(OwnedFd::from).map_err(|error| setup(error, None))
     };
     let stdio = [null()?, null()?, null()?];
-    let mut launched = call.spawn(None, inside, &stdio).map_err(|error| foreign(call, error))?;
+    let mut launched = call.spawn(None, &inside, &stdio).map_err(|error| foreign(call, error))?;
     match launched.report() {
         polder_sys::Report::Ended(ended) if ended.code == Some(0) => Ok(()),
         other => Err(setup(std::io::Error::other(format!("a command that does nothing ended as {other:?}")), None)),
+    }
+}
+
+/// What came of a trial.
+pub(crate) fn tried(
+    detail: String,
+    answer: Result<(), LaunchError>,
+    other_remedy: impl FnOnce() -> String,
+) -> Availability {
+    match answer {
+        Ok(()) => Availability::Available { detail },
+        Err(LaunchError { failure, remedy }) => {
+            let reason = LaunchError { failure, remedy: None };
+            let remedy = remedy.unwrap_or_else(other_remedy);
+            Availability::Unavailable { reason: format!("a trial failed: {reason}"), remedy }
+        }
     }
 }
 

@@ -153,6 +153,7 @@ pub(crate) mod text {
                 Step::Terminals { at } => format!("terminals {}", shown(at)),
                 Step::Protect { at } => format!("protect {}", shown(at)),
                 Step::Pin { at } => format!("pin {}", shown(at)),
+                Step::Held { at, hold } => format!("held {} {hold:?}", shown(at)),
                 Step::Hide { at, missing } => format!("hide {} {missing:?}", shown(at)),
             });
         }
@@ -161,10 +162,10 @@ pub(crate) mod text {
 
     /// What the shim does.
     pub(crate) fn inside(inside: &Inside) -> String {
-        let Inside { rlimits, landlock, filter, reserved, swept, command } = inside;
+        let Inside { made, rlimits, landlock, filter, reserved, swept, command } = inside;
         let Command { candidates, argv, env, workdir, terminal: _ } = command;
         let list = |list: &[CString]| list.iter().map(shown).collect::<Vec<_>>().join(" ");
-        let mut lines = Vec::new();
+        let mut lines: Vec<String> = steps(made).lines().map(str::to_owned).collect();
         lines.extend(rlimits.iter().map(|limit| format!("rlimit {} {}", limit.resource, limit.value)));
         match landlock {
             Some(LandlockSpec { abi, rules }) => {

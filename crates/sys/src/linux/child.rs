@@ -6,7 +6,7 @@
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
 use super::image::{GroundImage, InsideImage, List};
-use super::recipe::{Access, Identity, Missing, Source, Step};
+use super::recipe::{Access, Hold, Identity, Missing, Source, Step};
 use super::{landlock, mount};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -183,6 +183,17 @@ pub(crate) fn build_stage(
     take_steps(steps, identity, trees)
 }
 
+/// Makes and checks what the recipe asks for on a ground that another program has built.
+pub(crate) fn make(steps: List<'_, Step<&CStr>>) -> Result<(), Failure> {
+    if steps.len() == 0 {
+        return Ok(());
+    }
+    // SAFETY: a static path.
+    at(Stage::Root, check_int(unsafe { libc::chdir(c"/".as_ptr()) }))?;
+    // Nobody's owners are mapped here.
+    take_steps(steps, Identity::HostRoot, &mut [])
+}
+
 /// Gives up everything but the filter, which comes with the command.
 pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
     for limit in inside.rlimits.iter() {
@@ -306,6 +317,7 @@ fn take_step(
         }
         Step::Protect { at } => self_bind(at, SAFE | mount::RDONLY),
         Step::Pin { at } => self_bind(at, SAFE),
+        Step::Held { at, hold } => check_held(mount::locate_below_cwd(at)?.as_fd(), *hold),
         Step::Hide { at, missing } => match (mount::locate_below_cwd(at), missing) {
             (Ok(place), _) => hide(place.as_fd()),
             (Err(Errno(libc::ENOENT)), Missing::Skip) => Ok(()),
@@ -319,6 +331,28 @@ fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
     let place = mount::locate_below_cwd(at)?;
     let tree = mount::restricted_tree(place.as_fd(), flags)?;
     mount::attach_on(tree.as_fd(), place.as_fd())
+}
+
+/// Looks at what is mounted at a place.
+fn check_held(place: BorrowedFd<'_>, hold: Hold) -> Result<(), Errno> {
+    let (flags, mask) = (libc::AT_EMPTY_PATH | libc::AT_NO_AUTOMOUNT, libc::STATX_BASIC_STATS);
+    // SAFETY: all-zero is a valid `statx` and a valid `statvfs`; the empty path is static, and the kernel fills both.
+    let (stat, disk) = unsafe {
+        let mut stat: libc::statx = std::mem::zeroed();
+        check_int(libc::statx(place.as_raw_fd(), c"".as_ptr(), flags, mask, &raw mut stat))?;
+        let mut disk: libc::statvfs = std::mem::zeroed();
+        check_int(libc::fstatvfs(place.as_raw_fd(), &raw mut disk))?;
+        (stat, disk)
+    };
+    let mounted = stat.stx_attributes & libc::STATX_ATTR_MOUNT_ROOT as u64 != 0;
+    let read_only = disk.f_flag & libc::ST_RDONLY != 0;
+    let covered = stat.stx_uid == 0 && stat.stx_mode & 0o077 == 0;
+    let held = match hold {
+        Hold::ReadOnly => read_only,
+        Hold::ReadWrite => !read_only,
+        Hold::Hidden => read_only && covered,
+    };
+    if mounted && held { Ok(()) } else { Err(Errno(libc::EPERM)) }
 }
 
 fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {

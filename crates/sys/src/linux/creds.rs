@@ -38,15 +38,24 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
 /// No capability is left in any set, none can come back, and no program gains anything by being executed.
 pub(crate) fn drop_all() -> Result<(), Errno> {
     // The bounding set and the securebits need CAP_SETPCAP, so they come before the sets are cleared.
+    let mut had = false;
     for capability in 0..64 {
-        match prctl(libc::PR_CAPBSET_DROP, capability, 0) {
-            Ok(_) => {}
+        match prctl(libc::PR_CAPBSET_READ, capability, 0) {
+            Ok(0) => {}
+            Ok(_) => {
+                had = true;
+                prctl(libc::PR_CAPBSET_DROP, capability, 0)?;
+            }
             // The first number that the kernel does not know ends the list.
             Err(Errno(libc::EINVAL)) => break,
             Err(other) => return Err(other),
         }
     }
-    prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0)?;
+    match prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0) {
+        // Whoever built the ground has dropped everything: nothing can come back that the bits would keep away.
+        Err(Errno(libc::EPERM)) if !had => {}
+        other => drop(other?),
+    }
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
     clear_capabilities()?;
     gain_nothing_by_exec()

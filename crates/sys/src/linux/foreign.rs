@@ -142,10 +142,10 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
     drop((theirs, says, own, null));
     let launched = Launched::new(child, ours);
     let steps = match staging {
-        None => &[][..],
+        None => inside.made.as_slice(),
         Some(staging) => {
             launched.stage(|child| prepare(child, staging.identity, &staging.steps, stdio))?;
-            &staging.steps
+            staging.steps.as_slice()
         }
     };
     let go = Go { image: image::encode(None, inside), stdio, doors: 0, more: &[] };

@@ -4,7 +4,8 @@
 //! build of polder, so there is no version and no padding; what does not read whole is refused whole.
 
 use super::recipe::{
-    Access, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Source, Step, Swept,
+    Access, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Source, Step,
+    Swept,
 };
 use super::syscalls::Guarded;
 use crate::command::{Command, Rlimit, Terminal};
@@ -60,6 +61,7 @@ pub(crate) struct GroundImage<'a> {
 /// [`Inside`], borrowed.
 #[derive(Clone, Copy)]
 pub(crate) struct InsideImage<'a> {
+    pub(crate) made: List<'a, Step<&'a CStr>>,
     pub(crate) rlimits: List<'a, Rlimit>,
     pub(crate) landlock: Option<LandlockImage<'a>>,
     pub(crate) filter: Option<Guarded>,
@@ -171,7 +173,7 @@ macro_rules! fields {
     };
 }
 fields!(Ground, GroundImage<'a> { identity, net, scratch_bytes, steps, hostname });
-fields!(Inside, InsideImage<'a> { rlimits, landlock, filter, reserved, swept, command });
+fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, command });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
 fields!(Rlimit, Rlimit { resource, value });
@@ -205,6 +207,7 @@ macro_rules! variants {
     };
 }
 variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
+variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
 variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
@@ -224,6 +227,7 @@ variants!(Step<S>, Step<&'a CStr> {
     10 = Protect { at },
     11 = Pin { at },
     12 = Hide { at, missing },
+    13 = Held { at, hold },
 }, S);
 
 impl Put for CString {

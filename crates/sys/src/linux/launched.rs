@@ -2,7 +2,7 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
-use super::recipe::{Source, Step};
+use super::recipe::{Hold, Source, Step};
 use super::shim::{pid_namespace, user_namespace};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
 use std::ffi::{CString, OsStr};
@@ -433,6 +433,14 @@ fn step_words(step: &Step) -> (String, &'static str) {
         Step::Protect { at } => (format!("protect `/{}`", shown(at)), "move_mount"),
         Step::Pin { at } => (format!("pin `/{}`", shown(at)), "move_mount"),
         Step::Hide { at, .. } => (format!("hide `/{}`", shown(at)), "move_mount"),
+        Step::Held { at, hold } => {
+            let what = match hold {
+                Hold::ReadOnly => "read-only",
+                Hold::ReadWrite => "to be written",
+                Hold::Hidden => "hidden",
+            };
+            (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
+        }
     }
 }
 

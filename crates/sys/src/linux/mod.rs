@@ -30,6 +30,6 @@ pub use cell::{Cell, spawn};
 pub use foreign::{FIRST_ADDED, Foreign, ForeignError, become_shim_if_asked, in_memory, shim_argv, spawn_foreign};
 pub use launched::{Ended, Launched, Report, SpawnError};
 pub use recipe::{
-    Access, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved, Source,
-    Staging, Step, Swept,
+    Access, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved,
+    Source, Staging, Step, Swept,
 };

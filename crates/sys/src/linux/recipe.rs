@@ -61,6 +61,9 @@ impl Staging {
 /// What the shim does, whoever built the ground it stands on: gives everything up, then starts the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {
+    /// What the shim makes and checks on a ground that somebody else built, relative to `/`, with no right but its
+    /// user's.
+    pub made: Vec<Step>,
     /// Hard and soft resource limits.
     pub rlimits: Vec<Rlimit>,
     /// The second layer over the file view; absent only where its gap was accepted.
@@ -208,6 +211,13 @@ pub enum Step<S = CString> {
         /// Where.
         at: S,
     },
+    /// Ends the launch if another program did not mount what it was told to. No component may be a symbolic link.
+    Held {
+        /// Where.
+        at: S,
+        /// What must be mounted there.
+        hold: Hold,
+    },
     /// Covers a path with nothing: a directory with an empty one, a file with an unreadable one.
     Hide {
         /// Where.
@@ -215,6 +225,17 @@ pub enum Step<S = CString> {
         /// Whether it must exist.
         missing: Missing,
     },
+}
+
+/// What a mount of another program must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The path itself, read-only.
+    ReadOnly,
+    /// The path itself, to be written.
+    ReadWrite,
+    /// Something of root's that nobody else can read.
+    Hidden,
 }
 
 impl Step {

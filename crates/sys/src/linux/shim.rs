@@ -5,7 +5,7 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Handed, Stage, at, build, give_up};
+use super::child::{Failure, Handed, Stage, at, build, give_up, make};
 use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::recipe::{NetNamespace, Swept};
@@ -153,6 +153,7 @@ fn settle(
             // In the caller's own pid namespace, ending everyone else would be the end of the host.
             at(Stage::Ground, apart_from(go.e)).map_err(failed)?;
             at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
+            make(inside.made).map_err(failed)?;
         }
         _ => return Err(malformed()),
     }

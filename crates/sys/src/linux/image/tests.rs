@@ -31,6 +31,7 @@ fn ground() -> Ground {
 
 fn inside() -> Inside {
     Inside {
+        made: Vec::new(),
         rlimits: vec![Rlimit { resource: 7, value: 1024 }],
         landlock: Some(LandlockSpec {
             abi: 7,
