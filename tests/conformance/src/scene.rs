@@ -50,7 +50,7 @@ impl Scene {
         if is_unsandboxed(engine) {
             scene.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
         }
-        scene.accepted = scene.missing();
+        scene.accepted = missing(&scene.plan(&scene.sandbox(), &["true"]));
         scene
     }
 
@@ -272,22 +272,21 @@ impl Scene {
             Report::Refused(_) => false,
         }
     }
+}
 
-    /// The guarantees that the engine does not keep for the built-in policy.
-    fn missing(&self) -> Vec<Guarantee> {
-        let planned = self.plan(&self.sandbox(), &["true"]);
-        match planned.report() {
-            Report::Fits { fit, .. } => {
-                let kept = |verdict: &Verdict| matches!(verdict, Verdict::Enforced { .. });
-                fit.verdicts.iter().filter(|(_, verdict)| !kept(verdict)).map(|(guarantee, _)| *guarantee).collect()
-            }
-            Report::Refused(Unfit::Refused(refused)) => {
-                let acceptable = refused.refusals.iter().all(|refusal| refusal.acceptable);
-                assert!(acceptable, "the built-in policy is impossible here: {refused}");
-                refused.refusals.iter().filter_map(|refusal| refusal.guarantee).collect()
-            }
-            Report::Refused(other) => panic!("the engine does not work here: {other}"),
+/// The guarantees that an engine does not keep for a policy.
+pub(crate) fn missing(planned: &Planned) -> Vec<Guarantee> {
+    match planned.report() {
+        Report::Fits { fit, .. } => {
+            let kept = |verdict: &Verdict| matches!(verdict, Verdict::Enforced { .. });
+            fit.verdicts.iter().filter(|(_, verdict)| !kept(verdict)).map(|(guarantee, _)| *guarantee).collect()
         }
+        Report::Refused(Unfit::Refused(refused)) => {
+            let acceptable = refused.refusals.iter().all(|refusal| refusal.acceptable);
+            assert!(acceptable, "the built-in policy is impossible here: {refused}");
+            refused.refusals.iter().filter_map(|refusal| refusal.guarantee).collect()
+        }
+        Report::Refused(other) => panic!("the engine does not work here: {other}"),
     }
 }
 

@@ -84,14 +84,15 @@ fn privileges(plan: &Plan) -> Verdict {
 }
 
 fn pids(origin: &Origin, host: &HostFacts) -> Verdict {
-    let rlimit = "RLIMIT_NPROC";
     match origin {
         // Nobody asked for a number: what matters is that a fork bomb ends.
         Origin::BuiltIn => {
-            enforced(format!("{rlimit}, which counts what the user runs elsewhere, too (reaching it is not reported)"))
+            enforced("RLIMIT_NPROC, which counts what the user runs elsewhere, too (reaching it is not reported)")
         }
         _ if host.mechanisms.get(&Mechanism::CgroupPids).is_some_and(Probe::works) => enforced("the pids cgroup"),
-        _ => weaker(rlimit, "it counts what the user runs elsewhere, too", STRONGER),
+        _ => Verdict::Cannot {
+            gap: gap("without a cgroup only all processes of the user can be counted", Some(STRONGER.to_owned())),
+        },
     }
 }
 

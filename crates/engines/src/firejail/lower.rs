@@ -3,11 +3,11 @@
 use super::words::{Unspeakable, option};
 use crate::shimmed::{c, counts_pids, inside};
 use polder_engine::Fitted;
-use polder_facts::{GuestPath, HostFacts};
+use polder_facts::{GuestPath, HostFacts, Origin};
 use polder_plan::{MaskKind, Plan, Shown};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Hold, Inside, LandlockRule, LandlockSpec, Missing, Step, Terminal, shim_argv};
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::path::Path;
 
 /// What the plan alone decides.
@@ -48,6 +48,8 @@ const ALWAYS: [&str; 22] = [
     // What `/etc/resolv.conf` may lead to.
     "--whitelist=/run/systemd/resolve",
 ];
+
+const RLIMIT_NPROC: u32 = 6;
 
 /// The home directory inside: in the private `/tmp`, because the host's own is where it is.
 const HOME: &str = "/tmp/.polder-home";
@@ -91,8 +93,20 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Result<Lower
         inside.landlock = Some(landlock(plan, fitted.host()));
     }
     inside.command.env.retain(|variable| !variable.as_bytes().starts_with(b"HOME="));
-    inside.command.env.push(c(format!("HOME={HOME}")));
+    let mut variable = OsString::from("HOME=");
+    variable.push(home(plan));
+    inside.command.env.push(c(variable));
+    if plan.limits.pids.as_ref().is_some_and(|limit| limit.origin != Origin::BuiltIn) {
+        // Without a user namespace it counts what the user runs elsewhere; the cgroup counts the run.
+        inside.rlimits.retain(|limit| limit.resource != RLIMIT_NPROC);
+    }
     Ok(Lowered { arguments: arguments(plan)?, inside })
+}
+
+/// The home directory inside. One that is shown, or lies in something shown, is not private.
+fn home(plan: &Plan) -> &Path {
+    let own = plan.identity.home.as_path();
+    if plan.files.shown.iter().any(|shown| own.starts_with(shown.host.as_path())) { own } else { Path::new(HOME) }
 }
 
 /// The arguments for a command that does nothing, to see that the program works.
@@ -105,7 +119,6 @@ pub(super) fn trial_arguments() -> Vec<CString> {
 
 pub(super) fn arguments(plan: &Plan) -> Result<Vec<CString>, Unspeakable> {
     let mut words: Vec<CString> = ALWAYS.map(c).to_vec();
-    words.push(c(format!("--hostname={}", plan.identity.hostname)));
     // Restricted never becomes a `Fitted` without a broker; if it did, nothing must be open.
     if plan.network.value.mode != NetworkMode::Full {
         words.push(c("--net=none"));
@@ -180,21 +193,17 @@ fn masks(plan: &Plan) -> Vec<(&GuestPath, Option<MaskKind>)> {
     masks
 }
 
+/// A path as steps want it: without the leading slash.
+fn relative(path: &Path) -> CString {
+    c(path.strip_prefix("/").unwrap_or(path))
+}
+
 /// What the shim makes, and what it looks for: the program warns and goes on where it cannot do what it was told.
 fn made(plan: &Plan) -> Vec<Step> {
-    let relative = |path: &Path| c(path.strip_prefix("/").unwrap_or(path));
     let held = |path: &Path, hold| Step::Held { at: relative(path), hold };
-    let mut steps = vec![Step::Directory { at: relative(Path::new(HOME)), mode: 0o700 }];
-    for shown in &plan.files.shown {
-        // What is bound from the host's home directory is found in this one too.
-        if let Ok(below) = shown.host.as_path().strip_prefix(plan.identity.home.as_path()) {
-            let at = Path::new(HOME).join(below);
-            let parents: Vec<&Path> = at.ancestors().skip(1).take_while(|dir| *dir != Path::new(HOME)).collect();
-            steps.extend(parents.iter().rev().map(|dir| Step::Directory { at: relative(dir), mode: 0o700 }));
-            if !below.as_os_str().is_empty() {
-                steps.push(Step::Symlink { target: c(shown.host.as_os_str()), at: relative(&at) });
-            }
-        }
+    let mut steps = Vec::new();
+    if home(plan) == Path::new(HOME) {
+        steps.extend(private_home(plan));
     }
     steps.extend(plan.files.shown.iter().map(|shown| held(shown.host.as_path(), access(shown))));
     steps.extend(masks(plan).into_iter().map(|(path, kind)| {
@@ -206,6 +215,32 @@ fn made(plan: &Plan) -> Vec<Step> {
         held(path.as_path(), hold)
     }));
     steps
+}
+
+fn private_home(plan: &Plan) -> Vec<Step> {
+    let mut steps = vec![Step::Directory { at: relative(Path::new(HOME)), mode: 0o700 }];
+    for shown in &plan.files.shown {
+        // What is bound from the host's home directory is found in this one too.
+        if let Ok(below) = shown.host.as_path().strip_prefix(plan.identity.home.as_path()) {
+            let at = Path::new(HOME).join(below);
+            let parents: Vec<&Path> = at.ancestors().skip(1).take_while(|dir| *dir != Path::new(HOME)).collect();
+            steps.extend(parents.iter().rev().map(|dir| Step::Directory { at: relative(dir), mode: 0o700 }));
+            steps.push(Step::Symlink { target: c(shown.host.as_os_str()), at: relative(&at) });
+        }
+    }
+    let own_settings = plan.identity.home.as_path().join(".gitconfig");
+    if !plan.files.shown.iter().any(|shown| shown.host.as_path() == own_settings) && is_plain(&plan.identity.name) {
+        // An author, whom git finds in the password file of a root that is made for the command.
+        let (name, at) = (&plan.identity.name, Path::new(HOME).join(".gitconfig"));
+        let content = format!("[user]\n\tname = {name}\n\temail = {name}@{}.localdomain\n", plan.identity.hostname);
+        steps.push(Step::File { at: relative(&at), content: c(content), mode: 0o600 });
+    }
+    steps
+}
+
+/// Whether a login name means nothing but itself in a file of settings.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "._-".contains(char))
 }
 
 /// What can be opened at all: this is what hides the rest of the host.
