@@ -20,7 +20,7 @@ static ALLOCATOR: polder_sys::arena::Arena = polder_sys::arena::Arena;
 
 fn main() -> ExitCode {
     // What engines that are programs of their own start inside is this program, too.
-    polder_sys::become_shim_if_asked();
+    polder::become_shim_if_asked();
     // A part of an attack is started as this very program; it is no verb and not in the help.
     if let Some(code) = polder_attack::hidden() {
         return code;

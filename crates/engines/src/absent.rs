@@ -1,4 +1,4 @@
-//! Engines that the configuration knows and this build or this system does not have.
+//! Engines that the configuration knows and this build does not have.
 //!
 //! Their names and fields are checked like all others, so that a configuration is never half understood; a run that
 //! asks for one is refused by name.
@@ -17,25 +17,22 @@ struct Absent {
     aliases: &'static [&'static str],
     class: EngineClass,
     takes_image: bool,
-    reason: &'static str,
+    why: &'static str,
 }
 
-const NOT_IN_BUILD: &str = "is not in this build";
+/// Why an engine that some build has is not in this one.
+const NOT_BUILT: &str = "not in this build";
 
-/// Engines of Linux, where there is another system.
+/// An engine of Linux, on another system.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn of_linux() -> impl Iterator<Item = Box<dyn Engine>> {
-    let reason = "is a program of Linux and works nowhere else";
-    let class = EngineClass::Namespace;
-    let engines = ["firejail", "nsjail"].map(|id| Absent { id, aliases: &[], class, takes_image: false, reason });
-    engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>)
+pub(crate) fn linux_only(id: &'static str, aliases: &'static [&'static str], class: EngineClass) -> Box<dyn Engine> {
+    Box::new(Absent { id, aliases, class, takes_image: false, why: "only for Linux" })
 }
 
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
-    let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false, reason: NOT_IN_BUILD };
-    let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true, reason: NOT_IN_BUILD };
+    let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false, why: NOT_BUILT };
+    let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true, why: NOT_BUILT };
     let engines = [
-        engine("bubblewrap", &["bwrap"], EngineClass::Namespace),
         image("podman", &[], EngineClass::Container),
         image(IMAGE_ENGINE, &["container"], EngineClass::Container),
         image("vm", &[], EngineClass::Vm),
@@ -48,7 +45,7 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
 
 impl Absent {
     fn reason(&self) -> String {
-        format!("engine `{}` {}", self.id, self.reason)
+        format!("engine `{}` is {}", self.id, self.why)
     }
 
     fn remedy() -> String {
@@ -74,7 +71,7 @@ impl Engine for Absent {
     }
 
     fn probe(&self, _: &HostFacts) -> Availability {
-        Availability::Unavailable { reason: self.reason.trim_start_matches("is ").to_owned(), remedy: Self::remedy() }
+        Availability::Unavailable { reason: self.why.to_owned(), remedy: Self::remedy() }
     }
 
     fn fit(&self, _: &Plan, _: &HostFacts) -> Fit {

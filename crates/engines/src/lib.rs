@@ -3,6 +3,8 @@
 
 mod absent;
 #[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
 mod firejail;
 mod in_place;
 #[cfg(target_os = "linux")]
@@ -32,7 +34,7 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
 #[cfg(target_os = "linux")]
 pub fn auto() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(native::Native)]
+    vec![Box::new(native::Native), Box::new(bubblewrap::Bubblewrap)]
 }
 
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
@@ -50,7 +52,8 @@ fn foreign() -> Vec<Box<dyn Engine>> {
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
 #[cfg(not(target_os = "linux"))]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    absent::of_linux().collect()
+    let only = |id, aliases| absent::linux_only(id, aliases, polder_engine::EngineClass::Namespace);
+    vec![only("bubblewrap", &["bwrap"]), only("firejail", &[]), only("nsjail", &[])]
 }
 
 /// The engine with this name.

@@ -40,11 +40,13 @@ pub mod config;
 mod error;
 mod planned;
 mod sandbox;
+mod shim;
 pub mod trust;
 
 pub use error::Error;
 pub use planned::{Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
+pub use shim::become_shim_if_asked;
 
 pub use polder_engine::{Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
 pub use polder_engines::{all as engines, vocabulary};
@@ -55,7 +57,3 @@ pub use polder_facts::{
 pub use polder_plan::{Plan, World};
 pub use polder_policy::{Overrides, Policy};
 pub use polder_run::{RunError, Streams, Supervision, Unfit};
-/// Engines that are programs of their own start this program inside, as the first process of the sandbox. A program that
-/// wants to use them calls this first in `main`; without it they refuse.
-#[cfg(target_os = "linux")]
-pub use polder_sys::become_shim_if_asked;

@@ -10,6 +10,7 @@ pub mod arena;
 mod command;
 mod errno;
 pub mod keeper;
+pub mod kept;
 #[cfg(target_os = "linux")]
 mod linux;
 

@@ -17,6 +17,7 @@ const CASE_SECONDS_MAX: u64 = 120;
 
 /// The test program: the harness, one case, or an aide of a case.
 pub fn main() -> ExitCode {
+    polder::become_shim_if_asked();
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().as_ref().and_then(|first| first.to_str()) {
         Some(CASE) => {

@@ -2,6 +2,5 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    polder::become_shim_if_asked();
     polder_conformance::main()
 }

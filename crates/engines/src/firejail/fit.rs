@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const STRONGER: &str = "use engine `native`, which makes a root of its own";
 
 pub(super) fn fit(engine: &'static str, class: EngineClass, plan: &Plan, host: &HostFacts) -> Fit {
-    let judge = Judge { plan, host };
+    let judge = Judge { plan, host, tried: &[] };
     let mut verdicts = BTreeMap::from([
         (Guarantee::Fs, fs(&judge)),
         (Guarantee::Protect, judge.protect()),

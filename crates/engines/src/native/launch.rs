@@ -6,13 +6,11 @@ use polder_engine::{Fitted, HeadStart, LaunchError, Running, Services};
 use polder_sys::Recipe;
 use polder_sys::cgroup::Cgroup;
 
-/// The shim.
-const BESIDE: u64 = 1;
-
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
     let Services { stdio, terminal, ahead } = services;
     let Lowered { ground, inside } = lower(&fitted, terminal);
-    let cgroup = make_cgroup(&fitted, BESIDE)?;
+    // The shim is one of those that are counted.
+    let cgroup = make_cgroup(&fitted, 1)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
     let recipe = Recipe { ground, inside, cgroup: entrance, stdio };
     // On failure the cgroup is dropped after everything that was in it.

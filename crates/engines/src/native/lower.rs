@@ -1,11 +1,14 @@
 //! From a judged plan to a recipe. Pure: what is missing on the host was found out before.
 
-use crate::shimmed::{c, counts_pids, etc, identity, inside};
+use crate::shimmed::{
+    DEVICE_LINKS, DEVICES, c, counts_pids, etc, has_private_home, hides, identity, inside, masks, relative,
+    var_tmp_holds_mounts,
+};
 use polder_engine::Fitted;
 use polder_facts::GuestPath;
-use polder_plan::{MaskKind, Plan, Shown, SystemKind};
+use polder_plan::{Plan, Shown, SystemKind};
 use polder_policy::NetworkMode;
-use polder_sys::{Access, Ground, Identity, Inside, Missing, NetNamespace, Source, Step, Terminal};
+use polder_sys::{Access, Ground, Identity, Inside, NetNamespace, Source, Step, Terminal};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::path::Path;
@@ -14,22 +17,6 @@ use std::path::Path;
 pub(super) struct Lowered {
     pub(super) ground: Ground,
     pub(super) inside: Inside,
-}
-
-const DEVICES: [&str; 5] = ["null", "zero", "full", "urandom", "tty"];
-const DEVICE_LINKS: [(&str, &str); 6] = [
-    // The same generator since Linux 5.6, and one mount less.
-    ("urandom", "dev/random"),
-    ("/proc/self/fd", "dev/fd"),
-    ("/proc/self/fd/0", "dev/stdin"),
-    ("/proc/self/fd/1", "dev/stdout"),
-    ("/proc/self/fd/2", "dev/stderr"),
-    ("pts/ptmx", "dev/ptmx"),
-];
-
-/// A guest path as recipes want it: without the leading slash.
-fn relative(path: &GuestPath) -> &Path {
-    path.as_path().strip_prefix("/").unwrap_or(path.as_path())
 }
 
 fn access(access: polder_policy::Access) -> Access {
@@ -80,7 +67,12 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
     for shown in &plan.files.shown {
         build.show(shown);
     }
-    build.masks(plan, identity);
+    if hides(plan, identity) {
+        build.steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
+        let (at, content) = (Step::HIDDEN_FILE.to_owned(), CString::default());
+        build.steps.push(Step::File { at, content, mode: 0 });
+    }
+    build.steps.extend(masks(plan, identity));
     build.steps
 }
 
@@ -150,9 +142,7 @@ impl Build<'_> {
         self.steps.push(Step::Scratch { at: c("dev/shm") });
         self.plain("var", 0o755);
         let home = &plan.identity.home;
-        let below = |path: &GuestPath| path.as_path().starts_with("/var/tmp");
-        if below(home) || self.shown.iter().any(|shown| below(&shown.guest)) {
-            // A mount point must not lie behind a link.
+        if var_tmp_holds_mounts(plan) {
             self.plain("var/tmp", 0o1777);
             self.steps.push(Step::Scratch { at: c("var/tmp") });
         } else {
@@ -163,9 +153,7 @@ impl Build<'_> {
                 self.plain(dir, 0o755);
             }
         }
-        // A home below something shown, such as a workspace at its host path, is not private and not made.
-        let within = |shown: &Shown| home.is_within(&shown.guest);
-        if !self.shown.iter().any(within) {
+        if has_private_home(plan) {
             self.parents(home);
             self.made.insert(relative(home).to_owned());
             self.steps.push(Step::Directory { at: c(relative(home)), mode: 0o700 });
@@ -187,38 +175,6 @@ impl Build<'_> {
             }
         }
         self.bind(Source::Resolved { path: c(shown.host.as_os_str()) }, at, access(shown.access));
-    }
-
-    fn masks(&mut self, plan: &Plan, identity: Identity) {
-        let hides = plan.files.masks.iter().any(|mask| mask.kind == MaskKind::Hide);
-        // Without a range, the caller's keys would be listed by name.
-        let keys = !matches!(identity, Identity::Range { .. });
-        if hides || keys {
-            let directory = Step::HIDDEN_DIRECTORY.to_owned();
-            self.steps.push(Step::Directory { at: directory, mode: 0 });
-            self.steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: CString::default(), mode: 0 });
-        }
-        if keys {
-            self.steps.push(Step::Hide { at: c("proc/keys"), missing: Missing::Skip });
-        }
-        if identity == Identity::HostRoot {
-            // The host's uid 0 may write these without any capability.
-            for path in ["proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus"] {
-                self.steps.push(Step::Protect { at: c(path) });
-            }
-        }
-        // Parents before children: a mask below a pin has to be mounted on the pinned mount.
-        let mut places: Vec<(&GuestPath, Option<MaskKind>)> = plan.files.pinned.iter().map(|pin| (pin, None)).collect();
-        places.extend(plan.files.masks.iter().map(|mask| (&mask.path, Some(mask.kind))));
-        places.sort_by_key(|(path, _)| path.as_path().components().count());
-        for (path, kind) in places {
-            let at = c(relative(path));
-            self.steps.push(match kind {
-                None => Step::Pin { at },
-                Some(MaskKind::Protect) => Step::Protect { at },
-                Some(MaskKind::Hide) => Step::Hide { at, missing: Missing::Fail },
-            });
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use polder_plan::Plan;
 use std::collections::BTreeMap;
 
 pub(super) fn fit(engine: &'static str, class: EngineClass, plan: &Plan, host: &HostFacts) -> Fit {
-    let judge = Judge { plan, host };
+    let judge = Judge { plan, host, tried: &[] };
     let mut verdicts = BTreeMap::from([
         (
             Guarantee::Fs,

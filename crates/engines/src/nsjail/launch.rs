@@ -34,7 +34,7 @@ pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Runn
 
 /// The call of the program: all that it is to do comes by a descriptor.
 fn call(program: Program, configuration: &str, staging: Staging) -> Result<Call, LaunchError> {
-    let file = polder_sys::in_memory(configuration.as_bytes()).map_err(|error| setup(error, None))?;
+    let file = polder_sys::memory_file(configuration.as_bytes()).map_err(|error| setup(error, None))?;
     let arguments = vec![c("--config"), c(format!("/proc/self/fd/{FIRST_ADDED}"))];
     Ok(Call { program, arguments, added: vec![file], staging: Some(staging) })
 }

@@ -6,7 +6,9 @@
 //! itself: system directories, devices, terminals, the process table.
 
 use super::text::{Part, Text};
-use crate::shimmed::{c, counts_pids, etc, identity, inside};
+use crate::shimmed::{
+    DEVICE_LINKS, DEVICES, c, counts_pids, etc, has_private_home, identity, inside, var_tmp_holds_mounts,
+};
 use polder_engine::Fitted;
 use polder_facts::GuestPath;
 use polder_plan::{MaskKind, Plan, Shown, SystemKind};
@@ -23,16 +25,6 @@ pub(super) struct Lowered {
     pub(super) inside: Inside,
 }
 
-const DEVICES: [&str; 5] = ["null", "zero", "full", "urandom", "tty"];
-const DEVICE_LINKS: [(&str, &str); 6] = [
-    // The same generator since Linux 5.6, and one mount less.
-    ("urandom", "/dev/random"),
-    ("/proc/self/fd", "/dev/fd"),
-    ("/proc/self/fd/0", "/dev/stdin"),
-    ("/proc/self/fd/1", "/dev/stdout"),
-    ("/proc/self/fd/2", "/dev/stderr"),
-    ("pts/ptmx", "/dev/ptmx"),
-];
 /// Where the stage has the private places.
 const TMP: &str = "private/tmp";
 const SHM: &str = "private/shm";
@@ -152,7 +144,7 @@ fn configuration(plan: &Plan, identity: Identity) -> String {
         mount(&mut text, &[("src", &path), ("dst", &path)], &words);
     }
     for (target, at) in DEVICE_LINKS {
-        link(&mut text, target, at);
+        link(&mut text, target, format!("/{at}"));
     }
     let words = [("rw", "true"), ("nosuid", "true"), ("noexec", "true")];
     let terminals = [("dst", "/dev/pts"), ("fstype", "devpts"), ("options", "newinstance,ptmxmode=0666,mode=0620")];
@@ -236,15 +228,12 @@ fn private(text: &mut Text, plan: &Plan) {
     let mut writable = |from: &str, at: &GuestPath| show(text, &staged(from), at, Access::ReadWrite, true);
     writable(SHM, &guest("/dev/shm"));
     writable(TMP, &guest("/tmp"));
-    let below = |path: &GuestPath| path.as_path().starts_with("/var/tmp");
-    if below(home) || plan.files.shown.iter().any(|shown| below(&shown.guest)) {
-        // A mount point must not lie behind a link.
+    if var_tmp_holds_mounts(plan) {
         writable(VAR_TMP, &guest("/var/tmp"));
     } else {
         link(text, "../tmp", "/var/tmp");
     }
-    // A home below something shown, such as a workspace at its host path, is not private and not made.
-    if !plan.files.shown.iter().any(|shown| home.is_within(&shown.guest)) {
+    if has_private_home(plan) {
         show(text, &staged(HOME), home, Access::ReadWrite, true);
     }
 }

@@ -20,10 +20,15 @@ pub(crate) fn gap(reason: impl Into<String>, remedy: Option<String>) -> Gap {
 pub(crate) struct Judge<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) host: &'a HostFacts,
+    /// Mechanisms that the engine does not take from the kernel itself: its own trial shows whether they work.
+    pub(crate) tried: &'static [Mechanism],
 }
 
 impl Judge<'_> {
     pub(crate) fn probe(&self, mechanism: Mechanism) -> Result<(), Gap> {
+        if self.tried.contains(&mechanism) {
+            return Ok(());
+        }
         match self.host.mechanisms.get(&mechanism) {
             Some(Probe::Works { .. } | Probe::NotNeeded { .. }) => Ok(()),
             Some(Probe::Fails { reason, remedy }) => {

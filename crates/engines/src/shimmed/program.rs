@@ -107,7 +107,16 @@ impl Call {
     ) -> Result<polder_sys::Launched, ForeignError> {
         let Self { added, staging, .. } = self;
         let staging = staging.as_ref();
-        polder_sys::spawn_foreign(&Foreign { program: &self.command(), added, staging, cgroup, inside, stdio })
+        polder_sys::spawn_foreign(&Foreign {
+            program: &self.command(),
+            added,
+            outer: None,
+            staging,
+            cgroup,
+            finish: None,
+            inside,
+            stdio,
+        })
     }
 }
 

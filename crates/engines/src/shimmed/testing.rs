@@ -153,6 +153,8 @@ pub(crate) mod text {
                 Step::Terminals { at } => format!("terminals {}", shown(at)),
                 Step::Protect { at } => format!("protect {}", shown(at)),
                 Step::Pin { at } => format!("pin {}", shown(at)),
+                Step::Place { from, at } => format!("place {} {}", shown(from), shown(at)),
+                Step::Same { at, device, inode } => format!("same {} {device} {inode}", shown(at)),
                 Step::Held { at, hold } => format!("held {} {hold:?}", shown(at)),
                 Step::Hide { at, missing } => format!("hide {} {missing:?}", shown(at)),
             });

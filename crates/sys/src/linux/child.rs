@@ -5,7 +5,7 @@
 
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
-use super::image::{GroundImage, InsideImage, List};
+use super::image::{FinishImage, GroundImage, InsideImage, List};
 use super::recipe::{Access, Hold, Identity, Missing, Source, Step};
 use super::{landlock, mount};
 use std::ffi::CStr;
@@ -38,10 +38,12 @@ pub(crate) enum Stage {
     Seccomp,
     Workdir,
     Start,
+    Outer,
+    Program,
 }
 
 impl Stage {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 25] = [
         Self::Lifeline,
         Self::Network,
         Self::Recipe,
@@ -65,6 +67,8 @@ impl Stage {
         Self::Seccomp,
         Self::Workdir,
         Self::Start,
+        Self::Outer,
+        Self::Program,
     ];
 
     pub(crate) fn from_number(number: i32) -> Option<Self> {
@@ -77,7 +81,7 @@ impl Stage {
             Self::Lifeline => ("wait for the go-ahead", "recvmsg"),
             Self::Network => ("make the network namespace", "unshare"),
             Self::Recipe => ("read the recipe", "mmap"),
-            Self::Ground => ("find a pid namespace of its own", "stat"),
+            Self::Ground => ("find a ground of its own: the program that was to build it did not", "stat"),
             Self::Cgroup => ("join the cgroup", "write tasks"),
             Self::Maps => ("write the user and group maps", "write uid_map"),
             Self::Identity => ("take the identity inside", "setresuid"),
@@ -97,6 +101,8 @@ impl Stage {
             Self::Seccomp => ("install the system call filter", "seccomp"),
             Self::Workdir => ("enter the working directory", "chdir"),
             Self::Start => ("start the command", "clone"),
+            Self::Outer => ("attach what the program is to show", "move_mount"),
+            Self::Program => ("execute the program that builds the sandbox", "execve"),
         }
     }
 }
@@ -151,18 +157,63 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
         .map(drop)
 }
 
+/// Finishes a ground that another program has built: looks at what it stands on, does what the program could not do or
+/// not do safely, and seals the root.
+pub(crate) fn finish(finish: &FinishImage<'_>) -> Result<(), Failure> {
+    let FinishImage { apart, scratch_bytes, steps } = *finish;
+    for (index, namespace) in apart.iter().enumerate() {
+        let answer = match number_of(namespace.path) {
+            // The caller's own, or one that cannot be told from it.
+            Ok(own) if own == namespace.number || namespace.number == 0 => Err(Errno(libc::EPERM)),
+            other => other,
+        };
+        answer.map_err(|errno| Failure { stage: Stage::Ground, index, errno })?;
+    }
+    at(Stage::UserNamespaces, creds::bound_namespace())?;
+    at(Stage::Lifeline, creds::not_dumpable())?;
+    // SAFETY: a static path.
+    let root =
+        at(Stage::Root, check_int(unsafe { libc::chdir(c"/".as_ptr()) }).and_then(|_| bound_root(scratch_bytes)))?;
+    // The shim is not dumpable, so with this option the command does not see it.
+    at(Stage::Root, mount::reconfigure(c"proc", &[(c"hidepid", c"ptraceable")]))?;
+    for (index, step) in steps.iter().enumerate() {
+        let same = Identity::HostRoot;
+        take_step(&step, same, &mut [], &mut 0).map_err(|errno| Failure { stage: Stage::Step, index, errno })?;
+    }
+    at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))
+}
+
+/// Gives the root that a program has made the size and the flags of ours.
+fn bound_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
+    let (mut size, mut inodes) = (Line::new(), Line::new());
+    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes.text(inodes_of(scratch_bytes)))];
+    mount::reconfigure(c"/", &options)?;
+    let root = open_at(c"/", libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC, 0)?;
+    mount::restrict_mount(root.as_fd(), mount::NOSUID | mount::NODEV)?;
+    Ok(root)
+}
+
+/// The number of a file on its device.
+pub(crate) fn number_of(path: &CStr) -> Result<u64, Errno> {
+    // SAFETY: all-zero is a valid `stat`; the path outlives the call, and the kernel fills the structure.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        check_int(libc::stat(path.as_ptr(), &raw mut stat))?;
+        Ok(stat.st_ino)
+    }
+}
+
 /// Builds the stage around a program that will build the ground: a user and a mount namespace in which the host is
 /// read-only, and the steps at one place that can be written. Whatever the program follows, it makes nothing on the
 /// host, and what it is to show was opened and masked by descriptor.
 pub(crate) fn build_stage(
     identity: Identity,
     scratch_bytes: u64,
-    at_path: &CStr,
+    place: &CStr,
     steps: List<'_, Step<&CStr>>,
     trees: &mut [Option<OwnedFd>],
 ) -> Result<(), Failure> {
     take_identity(identity)?;
-    at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
     at(Stage::Private, mount::make_private())?;
     if !matches!(identity, Identity::Range { .. }) {
         // Before the host becomes read-only, and they with it.
@@ -179,7 +230,7 @@ pub(crate) fn build_stage(
         }
     }
     at(Stage::Seal, mount::seal_host())?;
-    drop(at(Stage::Root, enter_empty_root(scratch_bytes, at_path))?);
+    drop(at(Stage::Root, enter_empty_root(scratch_bytes, place))?);
     take_steps(steps, identity, trees)
 }
 
@@ -238,14 +289,18 @@ fn take_steps(steps: List<'_, Step<&CStr>>, identity: Identity, trees: &mut [Opt
 /// A tmpfs over a path, and our working directory in it.
 fn enter_empty_root(scratch_bytes: u64, path: &CStr) -> Result<OwnedFd, Errno> {
     let (mut size, mut inodes) = (Line::new(), Line::new());
-    // One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
-    let inode_count = (scratch_bytes / 4096).max(4096);
-    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes.text(inode_count)), (c"mode", c"0755")];
+    let inodes = inodes.text(inodes_of(scratch_bytes));
+    let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes), (c"mode", c"0755")];
     let root = mount::new_filesystem(c"tmpfs", &options, mount::NOSUID | mount::NODEV)?;
     mount::attach_at(root.as_fd(), path)?;
     // SAFETY: the descriptor is ours.
     check_int(unsafe { libc::fchdir(root.as_raw_fd()) })?;
     Ok(root)
+}
+
+/// One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
+fn inodes_of(scratch_bytes: u64) -> u64 {
+    (scratch_bytes / 4096).max(4096)
 }
 
 /// What holds for everything that comes from the host.
@@ -323,6 +378,24 @@ fn take_step(
             (Err(Errno(libc::ENOENT)), Missing::Skip) => Ok(()),
             (Err(other), _) => Err(other),
         },
+        Step::Place { from, at } => {
+            let tree = mount::clone_tree_at(from)?;
+            mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())?;
+            mount::detach_at(from)
+        }
+        Step::Same { at, device, inode } => {
+            let stat = stat_of(mount::locate_below_cwd(at)?.as_fd())?;
+            if (stat.st_dev, stat.st_ino) == (*device, *inode) { Ok(()) } else { Err(Errno(libc::ESTALE)) }
+        }
+    }
+}
+
+fn stat_of(place: BorrowedFd<'_>) -> Result<libc::stat, Errno> {
+    // SAFETY: all-zero is a valid `stat`, which the kernel fills.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        check_int(libc::fstat(place.as_raw_fd(), &raw mut stat))?;
+        Ok(stat)
     }
 }
 
@@ -356,11 +429,7 @@ fn check_held(place: BorrowedFd<'_>, hold: Hold) -> Result<(), Errno> {
 }
 
 fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {
-    // SAFETY: all-zero is a valid `stat`.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `stat` is valid for writing.
-    check_int(unsafe { libc::fstat(place.as_raw_fd(), &raw mut stat) })?;
-    let is_directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;
+    let is_directory = stat_of(place)?.st_mode & libc::S_IFMT == libc::S_IFDIR;
     let cover = if is_directory { Step::HIDDEN_DIRECTORY } else { Step::HIDDEN_FILE };
     let flags = mount::NOSUID | mount::NODEV | mount::NOEXEC | mount::RDONLY;
     let tree = mount::restricted_tree_at(cover, flags)?;
@@ -447,7 +516,7 @@ impl Line {
     }
 
     /// A number as a C string.
-    fn text(&mut self, number: u64) -> &CStr {
+    pub(crate) fn text(&mut self, number: u64) -> &CStr {
         self.len = 0;
         self.number(number);
         self.push(0);

@@ -7,6 +7,14 @@ const SECUREBITS_ALL_LOCKED: libc::c_ulong =
     // NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its lock, and the lock of KEEP_CAPS, which stays off.
     (1 << 0) | (1 << 1) | (1 << 2) | (1 << 3) | (1 << 5) | (1 << 6) | (1 << 7);
 
+/// The right to change groups.
+pub(crate) const CAP_SETGID: u32 = 6;
+/// The right to change users.
+pub(crate) const CAP_SETUID: u32 = 7;
+const CAP_SETPCAP: u32 = 8;
+/// The right to map the root of a user namespace into one below it; see user_namespaces(7).
+pub(crate) const CAP_SETFCAP: u32 = 31;
+
 #[repr(C)]
 struct CapHeader {
     version: u32,
@@ -37,9 +45,18 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
 
 /// No capability is left in any set, none can come back, and no program gains anything by being executed.
 pub(crate) fn drop_all() -> Result<(), Errno> {
+    drop_all_but(&[])
+}
+
+/// The same, with capabilities that a program which is executed next keeps.
+pub(crate) fn drop_all_but(kept: &[u32]) -> Result<(), Errno> {
+    let kept_set = kept.iter().fold(0, |set, capability| set | 1u64 << capability);
     // The bounding set and the securebits need CAP_SETPCAP, so they come before the sets are cleared.
-    let mut had = false;
+    let mut had = !kept.is_empty();
     for capability in 0..64 {
+        if kept_set & (1 << capability) != 0 {
+            continue;
+        }
         match prctl(libc::PR_CAPBSET_READ, capability, 0) {
             Ok(0) => {}
             Ok(_) => {
@@ -51,13 +68,20 @@ pub(crate) fn drop_all() -> Result<(), Errno> {
             Err(other) => return Err(other),
         }
     }
+    prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
+    if !kept.is_empty() {
+        // Only what is permitted and inheritable can be ambient, and only before the securebits forbid it.
+        set_capabilities(kept_set | 1 << CAP_SETPCAP, kept_set)?;
+        for capability in kept {
+            prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, (*capability).into())?;
+        }
+    }
     match prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0) {
         // Whoever built the ground has dropped everything: nothing can come back that the bits would keep away.
         Err(Errno(libc::EPERM)) if !had => {}
         other => drop(other?),
     }
-    prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
-    clear_capabilities()?;
+    set_capabilities(kept_set, kept_set)?;
     gain_nothing_by_exec()
 }
 
@@ -66,13 +90,13 @@ pub(crate) fn gain_nothing_by_exec() -> Result<(), Errno> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).map(drop)
 }
 
-fn clear_capabilities() -> Result<(), Errno> {
+fn set_capabilities(permitted: u64, inheritable: u64) -> Result<(), Errno> {
     // _LINUX_CAPABILITY_VERSION_3: two words of 32.
     let header = CapHeader { version: 0x2008_0522, pid: 0 };
-    let data = [
-        CapData { effective: 0, permitted: 0, inheritable: 0 },
-        CapData { effective: 0, permitted: 0, inheritable: 0 },
-    ];
+    let data = [0, 32].map(|shift| {
+        let (permitted, inheritable) = ((permitted >> shift) as u32, (inheritable >> shift) as u32);
+        CapData { effective: permitted, permitted, inheritable }
+    });
     // SAFETY: header and data have the layout of version 3 and outlive the call.
     check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) }).map(drop)
 }

@@ -73,6 +73,13 @@ pub fn entry(path: &Path) -> Entry {
     }
 }
 
+/// Whether executing a file can give capabilities. What cannot be asked has none: the file system does not know them.
+pub fn has_file_capabilities(path: &Path) -> bool {
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else { return false };
+    // SAFETY: the path and the name are C strings; without room the call only says how long the value is.
+    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) >= 0 }
+}
+
 /// Looks at a workspace, at the paths named for it, and at all their parents within it.
 pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
     let root = fs::canonicalize(root)?;

@@ -4,18 +4,19 @@
 //! build of polder, so there is no version and no padding; what does not read whole is refused whole.
 
 use super::recipe::{
-    Access, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved, Source, Step,
-    Swept,
+    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved,
+    Source, Step, Swept,
 };
 use super::syscalls::Guarded;
 use crate::command::{Command, Rlimit, Terminal};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 
-/// The bytes of a recipe. Without a ground, the shim stands on one that somebody else built.
-pub(crate) fn encode(ground: Option<&Ground>, inside: &Inside) -> Vec<u8> {
+/// The bytes of a recipe. Without a ground, the shim stands on one that somebody else built, and perhaps finishes it.
+pub(crate) fn encode(ground: Option<&Ground>, finish: Option<&Finish>, inside: &Inside) -> Vec<u8> {
     let mut out = Vec::with_capacity(16 * 1024);
     ground.put(&mut out);
+    finish.put(&mut out);
     inside.put(&mut out);
     out
 }
@@ -36,6 +37,7 @@ pub(crate) fn decode_steps(bytes: &[u8]) -> Option<List<'_, Step<&CStr>>> {
 #[derive(Clone, Copy)]
 pub(crate) struct Image<'a> {
     pub(crate) ground: Option<GroundImage<'a>>,
+    pub(crate) finish: Option<FinishImage<'a>>,
     pub(crate) inside: InsideImage<'a>,
 }
 
@@ -43,7 +45,11 @@ impl<'a> Image<'a> {
     /// Reads the bytes; `None` if they are not a whole recipe.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
-        let image = Self { ground: Take::take(&mut reader)?, inside: Take::take(&mut reader)? };
+        let image = Self {
+            ground: Take::take(&mut reader)?,
+            finish: Take::take(&mut reader)?,
+            inside: Take::take(&mut reader)?,
+        };
         reader.rest.is_empty().then_some(image)
     }
 }
@@ -56,6 +62,14 @@ pub(crate) struct GroundImage<'a> {
     pub(crate) scratch_bytes: u64,
     pub(crate) steps: List<'a, Step<&'a CStr>>,
     pub(crate) hostname: &'a CStr,
+}
+
+/// [`Finish`], borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct FinishImage<'a> {
+    pub(crate) apart: List<'a, Apart<&'a CStr>>,
+    pub(crate) scratch_bytes: u64,
+    pub(crate) steps: List<'a, Step<&'a CStr>>,
 }
 
 /// [`Inside`], borrowed.
@@ -173,6 +187,8 @@ macro_rules! fields {
     };
 }
 fields!(Ground, GroundImage<'a> { identity, net, scratch_bytes, steps, hostname });
+fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
+fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
 fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, command });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
@@ -227,7 +243,9 @@ variants!(Step<S>, Step<&'a CStr> {
     10 = Protect { at },
     11 = Pin { at },
     12 = Hide { at, missing },
-    13 = Held { at, hold },
+    15 = Held { at, hold },
+    13 = Place { from, at },
+    14 = Same { at, device, inode },
 }, S);
 
 impl Put for CString {

@@ -51,6 +51,12 @@ pub enum SpawnError {
     /// The shim vanished before it said anything.
     #[error("the sandbox vanished while it was being made")]
     Vanished,
+    /// Nothing was heard of the sandbox for too long.
+    #[error("the sandbox was not there after {seconds} seconds")]
+    Silent {
+        /// How long the caller waited.
+        seconds: u64,
+    },
 }
 
 impl SpawnError {
@@ -61,7 +67,7 @@ impl SpawnError {
             | Self::Caller { errno, .. }
             | Self::Inside { errno, .. }
             | Self::NotStarted { errno } => Some(*errno),
-            Self::Vanished => None,
+            Self::Vanished | Self::Silent { .. } => None,
         }
     }
 }
@@ -69,15 +75,15 @@ impl SpawnError {
 /// A sandbox in which the command runs. Dropping it kills everything inside and waits until it is gone.
 #[derive(Debug)]
 pub struct Launched {
-    /// The shim, or the program that started it.
-    child: Child,
-    /// The shim, where another program started it.
-    shim: Option<Inner>,
-    control: OwnedFd,
-    master: Option<OwnedFd>,
+    /// The shim, where a program stands between it and us; it ends before that program does.
+    inner: Option<Inner>,
+    /// The shim, or the program that made it.
+    pub(crate) shim: Child,
+    pub(crate) control: OwnedFd,
+    pub(crate) master: Option<OwnedFd>,
 }
 
-/// How long a program may take to end after its shim: some remove files of theirs.
+/// How long a program may take to end after its shim.
 const PROGRAM_ENDS_MS: i32 = 2000;
 
 /// What the shim reports.
@@ -112,8 +118,8 @@ pub struct Ended {
 }
 
 impl Launched {
-    pub(crate) fn new(child: Child, control: OwnedFd) -> Self {
-        Self { child, shim: None, control, master: None }
+    pub(crate) fn new(shim: Child, control: OwnedFd) -> Self {
+        Self { inner: None, shim, control, master: None }
     }
 
     /// Readable when a report waits.
@@ -126,9 +132,9 @@ impl Launched {
         self.master.take()
     }
 
-    /// The pid on the host of the shim, or of the program that started it.
+    /// The shim's pid on the host.
     pub fn pid(&self) -> u32 {
-        self.child.pid as u32
+        self.shim.pid as u32
     }
 
     /// Waits for the next report.
@@ -159,10 +165,10 @@ impl Launched {
 
     /// Kills everything inside.
     pub fn kill(&self) {
-        match &self.shim {
-            Some(shim) => shim.kill(),
-            None => self.child.kill(),
+        if let Some(inner) = &self.inner {
+            kill(inner.0.as_fd());
         }
+        self.shim.kill();
     }
 
     /// Leaves a shim that has told the end to the system's first process, if that collects what is left to it. All that
@@ -170,66 +176,65 @@ impl Launched {
     /// caller that ends now, too.
     pub fn leave(mut self) {
         if first_process_collects() {
-            self.child.reaped = true;
+            self.shim.reaped = true;
+            // Its descriptor closes, and nobody waits.
+            if let Some(inner) = self.inner.take() {
+                inner.leave();
+            }
         } else {
-            self.end();
+            self.wait_gone();
         }
     }
 
     /// Ends what is left and waits until it is gone: a pid namespace ends before its first process does.
     pub fn wait_gone(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        if let Some(shim) = self.shim.take().filter(|_| !self.child.reaped) {
-            shim.kill();
-            wait_for_end(&shim.pidfd, -1);
-            wait_for_end(&self.child.pidfd, PROGRAM_ENDS_MS);
-        }
         // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
-        self.child.kill();
-        self.child.reap();
-    }
-}
-
-impl Drop for Launched {
-    fn drop(&mut self) {
-        if !self.child.reaped {
-            self.end();
+        if let Some(inner) = self.inner.take() {
+            drop(inner);
+            // The program ends with its shim; some remove files of theirs first.
+            let mut gone = libc::pollfd { fd: self.shim.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, valid for the call. Cut short or not, the program is ended next.
+            unsafe { libc::poll(&raw mut gone, 1, PROGRAM_ENDS_MS) };
         }
+        self.shim.kill();
+        self.shim.reap();
     }
-}
-
-/// A process that is not our child, as it told us itself.
-#[derive(Debug)]
-struct Inner {
-    pidfd: OwnedFd,
-}
-
-impl Inner {
-    fn kill(&self) {
-        kill_by(&self.pidfd);
-    }
-}
-
-fn kill_by(pidfd: &OwnedFd) {
-    let none = ptr::null::<libc::siginfo_t>();
-    // SAFETY: plain numbers; the descriptor refers to this very process, whatever happens to its number.
-    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, none, 0) };
-}
-
-/// Waits until a process has ended, or for so long; a negative time is without end.
-fn wait_for_end(pidfd: &OwnedFd, milliseconds: i32) {
-    let mut ready = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: one structure, valid for the call.
-    while check_int(unsafe { libc::poll(&raw mut ready, 1, milliseconds) }) == Err(Errno(libc::EINTR)) {}
 }
 
 /// Whether orphans are collected here. The first process of the machine does that; that of a container is any program.
 fn first_process_collects() -> bool {
     // The kernel gives the machine's own pid namespace this number.
     std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")
+}
+
+/// A shim that is not our child. Dropping it ends it, and with it everything in its pid namespace, and waits for that.
+#[derive(Debug)]
+struct Inner(OwnedFd);
+
+impl Inner {
+    /// Closes the handle without waiting.
+    fn leave(self) {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped nor used again, so the descriptor is moved out once.
+        drop(unsafe { ptr::read(&raw const this.0) });
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        kill(self.0.as_fd());
+        // Readable when the process is gone; the first of a pid namespace goes after everyone else in it.
+        let mut gone = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry, valid for the call.
+        while check_int(unsafe { libc::poll(&raw mut gone, 1, -1) }) == Err(Errno(libc::EINTR)) {}
+    }
+}
+
+/// Ends the process that a handle refers to, whatever happens to its number. One that is gone is not an error.
+fn kill(handle: BorrowedFd<'_>) {
+    let none = ptr::null::<libc::siginfo_t>();
+    // SAFETY: plain numbers; the descriptor is borrowed for the call.
+    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, handle.as_raw_fd(), libc::SIGKILL, none, 0) };
 }
 
 /// A child process that does not outlive its owner.
@@ -242,7 +247,7 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn kill(&self) {
-        kill_by(&self.pidfd);
+        kill(self.pidfd.as_fd());
     }
 
     /// Waits for the end; gives the exit code or 128 and the signal.
@@ -320,21 +325,9 @@ pub(crate) const NAMESPACES: u64 =
     (libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) as u64;
 
 impl Launched {
-    /// Does the caller's part of a stage and gives the go-ahead to build it.
-    pub(crate) fn stage(
-        &self,
-        prepare: impl FnOnce(&Child) -> Result<Vec<OwnedFd>, SpawnError>,
-    ) -> Result<(), SpawnError> {
-        let trees = prepare(&self.child)?;
-        let trees: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
-        match wire::send(self.control.as_fd(), &Record::new(Tag::Go), &trees) {
-            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => Ok(()),
-            Err(errno) => Err(caller("give the go-ahead", "sendmsg")(errno)),
-        }
-    }
-
-    /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that.
-    pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step]) -> Result<Self, SpawnError> {
+    /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that. `patience` is for
+    /// a program between us and the shim, which may never get to it.
+    pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step], patience: Option<Duration>) -> Result<Self, SpawnError> {
         let Go { image, stdio, doors, more } = go;
         let file = in_memory(image).map_err(caller("hand over the recipe", "memfd_create"))?;
         let namespace = pid_namespace().map_err(caller("find the pid namespace", "stat"))?;
@@ -344,21 +337,31 @@ impl Launched {
         let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, f: user, ..Record::new(Tag::Go) };
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
-            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.await_ready(steps)?,
+            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.await_ready(steps, patience)?,
             Err(errno) => return Err(caller("give the go-ahead", "sendmsg")(errno)),
         }
         Ok(self)
     }
 
-    fn await_ready(&mut self, steps: &[Step]) -> Result<(), SpawnError> {
+    fn await_ready(&mut self, steps: &[Step], patience: Option<Duration>) -> Result<(), SpawnError> {
+        let begun = std::time::Instant::now();
         loop {
+            if let Some(patience) = patience {
+                let left = patience.saturating_sub(begun.elapsed());
+                let heard = super::wait::readable(&[Some(self.control.as_fd())], Some(left));
+                match heard.as_deref() {
+                    Ok([true]) => {}
+                    _ if left.is_zero() => return Err(SpawnError::Silent { seconds: patience.as_secs() }),
+                    _ => continue,
+                }
+            }
             let mut descriptors = [None];
             let record = match wire::receive(self.control.as_fd(), &mut descriptors) {
                 Ok(Some(record)) => record,
                 Ok(None) | Err(_) => return Err(SpawnError::Vanished),
             };
             if record.tag == Tag::Ready as u32 {
-                self.shim = descriptors[0].take().map(|pidfd| Inner { pidfd });
+                self.inner = descriptors[0].take().map(Inner);
                 return Ok(());
             }
             if record.tag == Tag::Master as u32 {
@@ -389,7 +392,7 @@ pub(crate) fn caller(what: &str, call: &'static str) -> impl FnOnce(Errno) -> Sp
     move |errno| SpawnError::Caller { what, call, errno }
 }
 
-/// A file with this content and without a name.
+/// A file with this content and without a name; its reader is at its end.
 pub(crate) fn in_memory(content: &[u8]) -> Result<OwnedFd, Errno> {
     // SAFETY: a static name.
     let file = check_fd(unsafe { libc::syscall(libc::SYS_memfd_create, c"polder".as_ptr(), libc::MFD_CLOEXEC) })?;
@@ -441,6 +444,8 @@ fn step_words(step: &Step) -> (String, &'static str) {
             };
             (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
         }
+        Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
+        Step::Same { at, .. } => (format!("find at `/{}` what was to be shown there", shown(at)), "fstat"),
     }
 }
 

@@ -14,6 +14,8 @@ mod guard;
 mod image;
 mod landlock;
 mod launched;
+mod located;
+mod mapped;
 mod mount;
 mod net;
 pub mod probe;
@@ -27,9 +29,13 @@ pub mod wait;
 mod wire;
 
 pub use cell::{Cell, spawn};
-pub use foreign::{FIRST_ADDED, Foreign, ForeignError, become_shim_if_asked, in_memory, shim_argv, spawn_foreign};
+pub use foreign::{
+    FIRST_ADDED, Foreign, ForeignError, Outer, OuterShown, become_shim_if_asked, memory_file, own_namespaces,
+    shim_argv, spawn_foreign,
+};
 pub use launched::{Ended, Launched, Report, SpawnError};
+pub use located::{Located, locate};
 pub use recipe::{
-    Access, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe, Reserved,
-    Source, Staging, Step, Swept,
+    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe,
+    Reserved, Source, Staging, Step, Swept,
 };

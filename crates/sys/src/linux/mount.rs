@@ -2,7 +2,7 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use std::ffi::CStr;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const OPEN_TREE_CLONE: u32 = 1;
 const OPEN_TREE_CLOEXEC: u32 = libc::O_CLOEXEC as u32;
@@ -13,6 +13,8 @@ const FSOPEN_CLOEXEC: u32 = 1;
 const FSMOUNT_CLOEXEC: u32 = 1;
 const FSCONFIG_SET_STRING: u32 = 1;
 const FSCONFIG_CMD_CREATE: u32 = 6;
+const FSCONFIG_CMD_RECONFIGURE: u32 = 7;
+const FSPICK_CLOEXEC: u32 = 1;
 
 /// No write through this mount.
 pub(crate) const RDONLY: u64 = 0x1;
@@ -72,7 +74,7 @@ pub(crate) fn restricted_tree_at(path: &CStr, set: u64) -> Result<OwnedFd, Errno
     match clone_with_attributes(libc::AT_FDCWD, path, flags, set) {
         Err(Errno(libc::ENOSYS | libc::EPERM)) => {
             let tree = clone_tree_at(path)?;
-            restrict_tree(std::os::fd::AsFd::as_fd(&tree), set)?;
+            restrict_tree(tree.as_fd(), set)?;
             Ok(tree)
         }
         other => other,
@@ -85,7 +87,7 @@ pub(crate) fn restricted_tree(place: BorrowedFd<'_>, set: u64) -> Result<OwnedFd
     match clone_with_attributes(place.as_raw_fd(), c"", flags, set) {
         Err(Errno(libc::ENOSYS | libc::EPERM)) => {
             let tree = clone_tree(place)?;
-            restrict_tree(std::os::fd::AsFd::as_fd(&tree), set)?;
+            restrict_tree(tree.as_fd(), set)?;
             Ok(tree)
         }
         other => other,
@@ -191,17 +193,33 @@ pub(crate) fn attach_on(tree: BorrowedFd<'_>, place: BorrowedFd<'_>) -> Result<(
 pub(crate) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], flags: u64) -> Result<OwnedFd, Errno> {
     // SAFETY: `kind` outlives the call.
     let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
-    for (key, value) in options {
-        // SAFETY: key and value are C strings that outlive the call.
-        check(unsafe {
-            libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr(), 0)
-        })?;
-    }
-    let none = std::ptr::null::<libc::c_char>();
-    // SAFETY: the create command takes no key and no value.
-    check(unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0) })?;
+    configure(context.as_fd(), options, FSCONFIG_CMD_CREATE)?;
     // SAFETY: plain numbers and a descriptor that we own.
     check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
+}
+
+/// Changes options of the file system that is mounted at a path.
+pub(crate) fn reconfigure(path: &CStr, options: &[(&CStr, &CStr)]) -> Result<(), Errno> {
+    // SAFETY: `path` outlives the call.
+    let context = unsafe { libc::syscall(libc::SYS_fspick, libc::AT_FDCWD, path.as_ptr(), FSPICK_CLOEXEC) };
+    configure(check_fd(context)?.as_fd(), options, FSCONFIG_CMD_RECONFIGURE)
+}
+
+fn configure(context: BorrowedFd<'_>, options: &[(&CStr, &CStr)], command: u32) -> Result<(), Errno> {
+    let fd = context.as_raw_fd();
+    for (key, value) in options {
+        // SAFETY: key and value are C strings that outlive the call.
+        check(unsafe { libc::syscall(libc::SYS_fsconfig, fd, FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr(), 0) })?;
+    }
+    let none = std::ptr::null::<libc::c_char>();
+    // SAFETY: these commands take no key and no value.
+    check(unsafe { libc::syscall(libc::SYS_fsconfig, fd, command, none, none, 0) }).map(drop)
+}
+
+/// Takes away what is mounted at a path that only we can have made.
+pub(crate) fn detach_at(path: &CStr) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call.
+    check_int(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) }).map(drop)
 }
 
 /// Cuts all propagation, so that no mount of ours reaches the host.

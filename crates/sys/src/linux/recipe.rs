@@ -41,6 +41,27 @@ pub struct Ground {
     pub hostname: CString,
 }
 
+/// What is left to do on a ground that another program has built, before the shim gives everything up. A program is
+/// believed nothing: the shim looks at what it stands on, and what is not as expected ends the launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finish {
+    /// Namespaces that must not be the caller's.
+    pub apart: Vec<Apart>,
+    /// The size of the private root, in bytes.
+    pub scratch_bytes: u64,
+    /// What the program could not do, or not do safely; then the root is sealed.
+    pub steps: Vec<Step>,
+}
+
+/// A namespace that must not be the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Apart<S = CString> {
+    /// Where a process finds its own: `/proc/self/ns/…`.
+    pub path: S,
+    /// The number of the caller's.
+    pub number: u64,
+}
+
 /// What is built around another program that will build the ground: a user and a mount namespace in which the host is
 /// read-only, and one place with the steps' results. The program shows from there what it must not look up itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,6 +245,22 @@ pub enum Step<S = CString> {
         at: S,
         /// Whether it must exist.
         missing: Missing,
+    },
+    /// Moves what stands at a private place to a path below a bind; no component of that may be a symbolic link.
+    Place {
+        /// The private place.
+        from: S,
+        /// Where.
+        at: S,
+    },
+    /// Checks that a path is the very file that the caller opened, whatever a program has mounted there.
+    Same {
+        /// Where; no component may be a symbolic link.
+        at: S,
+        /// The device.
+        device: u64,
+        /// The number on the device.
+        inode: u64,
     },
 }
 

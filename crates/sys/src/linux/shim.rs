@@ -5,7 +5,7 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Handed, Stage, at, build, give_up, make};
+use super::child::{Failure, Handed, Stage, at, build, finish, give_up, make, number_of};
 use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::recipe::{NetNamespace, Swept};
@@ -42,17 +42,17 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
     let answer = at(Stage::Lifeline, lifeline())
         .map_err(failed)
         .and_then(|()| settle(None, control.as_fd()))
-        .and_then(|(inside, streams, mask)| start(inside, streams, mask, Begotten::ByProgram, control.as_fd()));
+        .and_then(|(inside, streams, mask)| start(inside, streams, mask, Maker::Program, control.as_fd()));
     go_on(answer, control)
 }
 
-/// Who started the shim.
+/// Who has made this process.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Begotten {
-    /// The caller, whose child it is.
-    ByCaller,
-    /// Another program, which it must not outlive.
-    ByProgram,
+enum Maker {
+    /// The caller itself: it holds a handle on us, and a thread of it may end before the run does.
+    Caller,
+    /// A program between the caller and us: we end with it, and the caller needs a handle on us.
+    Program,
 }
 
 fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
@@ -102,7 +102,7 @@ pub(crate) fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-pub(crate) fn failed(failure: Failure) -> Record {
+fn failed(failure: Failure) -> Record {
     let Failure { stage, index, errno } = failure;
     Record { a: stage as i32, b: index as i32, c: errno.0, ..Record::new(Tag::Failed) }
 }
@@ -125,7 +125,7 @@ fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, R
         at(Stage::Loopback, net::loopback_up()).map_err(failed)?;
     }
     let (inside, streams, mask) = settle(Some(net), control)?;
-    start(inside, streams, mask, Begotten::ByCaller, control)
+    start(inside, streams, mask, Maker::Caller, control)
 }
 
 /// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
@@ -141,18 +141,23 @@ fn settle(
     let [image, rest @ ..] = &mut descriptors;
     let image = image.take().ok_or_else(malformed)?;
     let image = at(Stage::Recipe, map(image.as_fd(), go.d as usize)).map_err(failed)?;
-    let Image { ground, inside } = Image::decode(image).ok_or_else(malformed)?;
+    let Image { ground, finish: end, inside } = Image::decode(image).ok_or_else(malformed)?;
     let (streams, rest) = rest.split_at_mut(3);
     let (doors, trees) = rest.split_at_mut_checked(go.a as usize).ok_or_else(malformed)?;
 
     // SAFETY: a plain number. From here on modes are given exactly.
     let mask = unsafe { libc::umask(0) };
-    match (&ground, net) {
-        (Some(ground), Some(net)) if ground.net == net => build(ground, Handed { doors, trees }).map_err(failed)?,
-        (None, None) => {
+    match (&ground, &end, net) {
+        (Some(ground), None, Some(net)) if ground.net == net => {
+            build(ground, Handed { doors, trees }).map_err(failed)?;
+        }
+        (None, end, None) => {
             // In the caller's own pid namespace, ending everyone else would be the end of the host.
             at(Stage::Ground, apart_from(go.e)).map_err(failed)?;
-            at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
+            end.as_ref().map_or(Ok(()), finish).map_err(failed)?;
+            if end.is_none() {
+                at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
+            }
             make(inside.made).map_err(failed)?;
         }
         _ => return Err(malformed()),
@@ -165,7 +170,7 @@ fn start<'a>(
     inside: InsideImage<'a>,
     streams: [Option<OwnedFd>; 3],
     mask: libc::mode_t,
-    begotten: Begotten,
+    maker: Maker,
     control: BorrowedFd<'_>,
 ) -> Result<Begun<'a>, Record> {
     give_up(&inside).map_err(failed)?;
@@ -214,20 +219,14 @@ fn start<'a>(
     // The command's end of its pipes must be the only one, or nobody sees it close them.
     // SAFETY: plain numbers.
     unsafe { libc::syscall(libc::SYS_close_range, 0, 2, 0) };
-    match begotten {
-        Begotten::ByCaller => {
-            // From here on the lifeline decides: the caller's thread may end before the run does.
-            creds::die_with_parent(0).map_err(stage(Stage::Lifeline))?;
-            wire::send(control, &Record::new(Tag::Ready), &[]).map_err(stage(Stage::Lifeline))?;
-        }
-        Begotten::ByProgram => {
-            // The caller is not our parent, so it gets a handle to end us by and to see our end.
-            // SAFETY: plain numbers.
-            let own = check_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) });
-            let own = own.map_err(stage(Stage::Lifeline))?;
-            wire::send(control, &Record::new(Tag::Ready), &[own.as_raw_fd()]).map_err(stage(Stage::Lifeline))?;
+    // From here on the lifeline decides: the caller's thread may end before the run does.
+    match maker {
+        Maker::Caller => creds::die_with_parent(0).and_then(|()| wire::send(control, &Record::new(Tag::Ready), &[])),
+        Maker::Program => {
+            own_handle().and_then(|own| wire::send(control, &Record::new(Tag::Ready), &[own.as_raw_fd()]))
         }
     }
+    .map_err(stage(Stage::Lifeline))?;
     Ok((main, guard, inside.swept))
 }
 
@@ -236,6 +235,12 @@ pub(crate) fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<Own
         Some(record) if record.tag == Tag::Go as u32 => Ok(record),
         _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
     }
+}
+
+/// A descriptor that refers to this process, by which the caller can end it and see that it is gone.
+fn own_handle() -> Result<OwnedFd, Errno> {
+    // SAFETY: plain numbers.
+    check_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) })
 }
 
 /// Refuses to be in the pid namespace of the caller.
@@ -260,21 +265,12 @@ fn bound_own(callers_namespace: u64) -> Result<(), Errno> {
 
 /// The number of the pid namespace that we are in.
 pub(crate) fn pid_namespace() -> Result<u64, Errno> {
-    namespace(c"/proc/self/ns/pid")
+    number_of(c"/proc/self/ns/pid")
 }
 
 /// The number of the user namespace that we are in.
 pub(crate) fn user_namespace() -> Result<u64, Errno> {
-    namespace(c"/proc/self/ns/user")
-}
-
-fn namespace(path: &CStr) -> Result<u64, Errno> {
-    // SAFETY: all-zero is a valid `stat`; the path outlives the call, and the kernel fills the structure.
-    unsafe {
-        let mut stat: libc::stat = std::mem::zeroed();
-        check_int(libc::stat(path.as_ptr(), &raw mut stat))?;
-        Ok(stat.st_ino)
-    }
+    number_of(c"/proc/self/ns/user")
 }
 
 /// The content of a file, for as long as this process lives.

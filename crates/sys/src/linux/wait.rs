@@ -100,6 +100,12 @@ pub const BROKEN_PIPE: i32 = libc::SIGPIPE;
 /// An ordinary request to end.
 pub const TERMINATE: i32 = libc::SIGTERM;
 
+/// Whether this thread lives as long as its process does.
+pub fn is_main_thread() -> bool {
+    // SAFETY: no arguments, cannot fail.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
 /// The effective user and group of this process.
 pub fn effective_ids() -> (u32, u32) {
     // SAFETY: no arguments, cannot fail.

@@ -24,9 +24,16 @@ fn ground() -> Ground {
             Step::Protect { at: c("ws/.git") },
             Step::Pin { at: c("ws") },
             Step::Hide { at: c("ws/secret"), missing: Missing::Skip },
+            Step::Place { from: c("run/polder/shown/0"), at: c("ws/in") },
+            Step::Same { at: c("ws"), device: 1, inode: u64::MAX },
         ],
         hostname: c("polder"),
     }
+}
+
+fn finish() -> Finish {
+    let apart = vec![Apart { path: c("/proc/self/ns/net"), number: 7 }];
+    Finish { apart, scratch_bytes: 1 << 30, steps: ground().steps }
 }
 
 fn inside() -> Inside {
@@ -60,13 +67,17 @@ fn text(items: impl Iterator<Item = impl std::fmt::Debug>) -> Vec<String> {
 
 #[test]
 fn what_was_written_is_what_is_read() {
-    let (ground, inside) = (ground(), inside());
-    let bytes = encode(Some(&ground), &inside);
+    let (ground, finish, inside) = (ground(), finish(), inside());
+    let bytes = encode(Some(&ground), Some(&finish), &inside);
     let image = Image::decode(&bytes).expect("a whole recipe");
     let read = image.ground.expect("it has a ground");
     assert_eq!((read.identity, read.net, read.scratch_bytes), (ground.identity, ground.net, ground.scratch_bytes));
     assert_eq!(read.hostname, ground.hostname.as_c_str());
     assert_eq!(text(read.steps.iter()), text(ground.steps.iter()));
+    let end = image.finish.expect("it has something to finish");
+    assert_eq!(end.scratch_bytes, finish.scratch_bytes);
+    assert_eq!(text(end.apart.iter()), text(finish.apart.iter()));
+    assert_eq!(text(end.steps.iter()), text(finish.steps.iter()));
     let command = image.inside.command;
     assert_eq!(text(image.inside.rlimits.iter()), text(inside.rlimits.iter()));
     assert_eq!(text(image.inside.reserved.iter()), text(inside.reserved.iter()));
@@ -83,7 +94,7 @@ fn what_was_written_is_what_is_read() {
 
 #[test]
 fn a_part_of_a_recipe_is_no_recipe() {
-    let bytes = encode(Some(&ground()), &inside());
+    let bytes = encode(Some(&ground()), Some(&finish()), &inside());
     for len in 0..bytes.len() {
         assert!(Image::decode(&bytes[..len]).is_none(), "{len} of {} bytes were taken for the whole", bytes.len());
     }

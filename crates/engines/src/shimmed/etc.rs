@@ -1,24 +1,9 @@
-//! Parts of a ground that every engine with a file system of its own needs. Pure.
+//! The curated `/etc` of engines with a file system of their own. Pure.
 
 use super::c;
-use polder_engine::Fitted;
-use polder_facts::Guarantee;
 use polder_plan::{Configuration, Plan};
 use polder_policy::NetworkMode;
-use polder_sys::{Identity, Step};
-
-/// Who the command is, inside and in the eyes of the host.
-pub(crate) fn identity(fitted: &Fitted) -> Identity {
-    let who = &fitted.plan().identity;
-    if !who.caller_is_root {
-        return Identity::Same { uid: who.uid, gid: who.gid };
-    }
-    if fitted.accepts(Guarantee::Privileges) {
-        return Identity::HostRoot;
-    }
-    let (base, count) = (polder_sys::facts::RANGE_BASE, polder_sys::facts::RANGE_IDS);
-    Identity::Range { uid: who.uid, gid: who.gid, base, count }
-}
+use polder_sys::Step;
 
 /// The steps that make a curated `etc` below the root of a recipe.
 pub(crate) fn etc(plan: &Plan) -> Vec<Step> {

@@ -1,6 +1,6 @@
-//! A run's cgroup, as far as its limits need one.
+//! The cgroup of a run, for engines whose processes are the host's.
 
-use super::setup;
+use super::run::setup;
 use polder_engine::{Fitted, LaunchError};
 use polder_facts::{Mechanism, Origin, Probe};
 use polder_sys::cgroup::{Bounds, Cgroup};
@@ -12,16 +12,16 @@ pub(crate) fn counts_pids(fitted: &Fitted) -> bool {
     asked && fitted.host().mechanisms.get(&Mechanism::CgroupPids).is_some_and(Probe::works)
 }
 
-/// A cgroup for the limits that need one and for which the host has a controller. `beside` counts the processes in it
-/// that are not the command's.
-pub(crate) fn make_cgroup(fitted: &Fitted, beside: u64) -> Result<Option<Cgroup>, LaunchError> {
+/// A cgroup for the limits that need one and for which the host has a controller. `ours` counts the processes in it that
+/// are not the command's.
+pub(crate) fn make_cgroup(fitted: &Fitted, ours: u64) -> Result<Option<Cgroup>, LaunchError> {
     let (plan, host) = (fitted.plan(), fitted.host());
     let Some(facts) = &host.cgroup else { return Ok(None) };
     let works = |mechanism| host.mechanisms.get(&mechanism).is_some_and(Probe::works);
     let limits = &plan.limits;
     let bounds = Bounds {
         memory_bytes: limits.memory.as_ref().filter(|_| works(Mechanism::CgroupMemory)).map(|limit| limit.value.0),
-        pids: limits.pids.as_ref().filter(|_| counts_pids(fitted)).map(|limit| limit.value + beside),
+        pids: limits.pids.as_ref().filter(|_| counts_pids(fitted)).map(|limit| limit.value + ours),
         cpus: limits.cpus.as_ref().filter(|_| works(Mechanism::CgroupCpu)).map(|limit| limit.value),
     };
     if bounds == (Bounds { memory_bytes: None, pids: None, cpus: None }) {
