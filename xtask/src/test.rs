@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What this kind of machine offers: declared and missing fails the tests that need it.
-const HAS: &str = "native,bubblewrap,none";
+const HAS: &str = "native,bubblewrap,nsjail,firejail,none";
 
 pub(crate) fn all(filter: Option<&str>) -> Outcome {
     machine::install_packages()?;
+    machine::install_from_wheel()?;
     machine::install_runner()?;
     if filter.is_none() {
         step("format", call(cargo().args(["fmt", "--all", "--check"])))?;

@@ -37,8 +37,6 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
     let engines = [
         image("podman", &[], EngineClass::Container),
         image(IMAGE_ENGINE, &["container"], EngineClass::Container),
-        engine("firejail", &[], EngineClass::Namespace),
-        engine("nsjail", &[], EngineClass::Namespace),
         image("vm", &[], EngineClass::Vm),
         engine("wasi", &[], EngineClass::Wasm),
         engine("hyperlight", &[], EngineClass::Vm),

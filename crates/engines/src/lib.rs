@@ -4,10 +4,14 @@
 mod absent;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod firejail;
 mod in_place;
 #[cfg(target_os = "linux")]
 mod native;
 mod none;
+#[cfg(target_os = "linux")]
+mod nsjail;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod shimmed;
@@ -39,16 +43,17 @@ pub fn auto() -> Vec<Box<dyn Engine>> {
     vec![Box::new(seatbelt::Seatbelt)]
 }
 
-/// Engines of other systems, which say so.
+/// Engines that `auto` does not choose: programs that a policy has to name, and those of other systems, which say so.
 #[cfg(target_os = "linux")]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(seatbelt::Seatbelt)]
+    vec![Box::new(firejail::Firejail), Box::new(nsjail::Nsjail), Box::new(seatbelt::Seatbelt)]
 }
 
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
 #[cfg(not(target_os = "linux"))]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    vec![absent::linux_only("bubblewrap", &["bwrap"], polder_engine::EngineClass::Namespace)]
+    let only = |id, aliases| absent::linux_only(id, aliases, polder_engine::EngineClass::Namespace);
+    vec![only("bubblewrap", &["bwrap"]), only("firejail", &[]), only("nsjail", &[])]
 }
 
 /// The engine with this name.

@@ -1,7 +1,7 @@
 //! The test program as another process: for what cannot be tried on oneself.
 
-use crate::scene::sandbox_in;
-use polder::Streams;
+use crate::scene::{missing, sandbox_in};
+use polder::{Sandbox, Streams};
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -22,7 +22,11 @@ pub(crate) fn live(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut next = || arguments.next().expect("an argument");
     let (engine, directory) = (next().into_string().expect("text"), next());
     let command: Vec<OsString> = arguments.collect();
-    let planned = sandbox_in(&engine, Path::new(&directory)).plan(command).expect("a plan");
+    let sandbox = sandbox_in(&engine, Path::new(&directory));
+    // What the engine does not keep is accepted here as in the scene.
+    let missing = missing(&sandbox.plan(["true"]).expect("a plan"));
+    let sandbox = missing.into_iter().fold(sandbox, Sandbox::accept);
+    let planned = sandbox.plan(command).expect("a plan");
     let duplicate = |fd: std::os::fd::BorrowedFd<'_>| polder_sys::wait::duplicate(fd).expect("a descriptor");
     let streams = Streams::Direct {
         stdin: duplicate(std::io::stdin().as_fd()),

@@ -50,7 +50,7 @@ impl Scene {
         if is_unsandboxed(engine) {
             scene.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
         }
-        scene.accepted = scene.missing();
+        scene.accepted = missing(&scene.plan(&scene.sandbox(), &["true"]));
         scene
     }
 
@@ -134,10 +134,27 @@ impl Scene {
         false
     }
 
+    /// Whether the engine has a way to name a workspace. If it has none, its refusal has been checked: it names the
+    /// path and says what to do, and nothing runs.
+    pub(crate) fn can_name(&self, sandbox: &Sandbox, workspace: &Path) -> bool {
+        let planned = self.plan(sandbox, &["touch", "ran-unnamed"]);
+        let Report::Refused(Unfit::Refused(refused)) = planned.report() else { return true };
+        let refusal = refused.refusals.iter().find(|refusal| refusal.guarantee.is_none());
+        let refusal = refusal.unwrap_or_else(|| panic!("refused for another reason: {refused}"));
+        assert!(refusal.reason.contains(&format!("{workspace:?}")), "which path? {refused}");
+        assert!(refusal.remedy.is_some() && !refusal.acceptable, "{refused}");
+        assert!(planned.run().is_err() && !workspace.join("ran-unnamed").exists(), "nothing may run");
+        false
+    }
+
+    /// A policy with the gaps accepted that the engine has for the built-in one.
+    pub(crate) fn accepting(&self, sandbox: Sandbox) -> Sandbox {
+        self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
+    }
+
     /// The built-in policy on the workspace, by the engine in question.
     pub(crate) fn sandbox(&self) -> Sandbox {
-        let sandbox = self.sandbox_at(&self.work());
-        self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))
+        self.accepting(self.sandbox_at(&self.work()))
     }
 
     /// The same, with the keys of a sandbox in a configuration file.
@@ -255,22 +272,21 @@ impl Scene {
             Report::Refused(_) => false,
         }
     }
+}
 
-    /// The guarantees that the engine does not keep for the built-in policy.
-    fn missing(&self) -> Vec<Guarantee> {
-        let planned = self.plan(&self.sandbox(), &["true"]);
-        match planned.report() {
-            Report::Fits { fit, .. } => {
-                let kept = |verdict: &Verdict| matches!(verdict, Verdict::Enforced { .. });
-                fit.verdicts.iter().filter(|(_, verdict)| !kept(verdict)).map(|(guarantee, _)| *guarantee).collect()
-            }
-            Report::Refused(Unfit::Refused(refused)) => {
-                let acceptable = refused.refusals.iter().all(|refusal| refusal.acceptable);
-                assert!(acceptable, "the built-in policy is impossible here: {refused}");
-                refused.refusals.iter().filter_map(|refusal| refusal.guarantee).collect()
-            }
-            Report::Refused(other) => panic!("the engine does not work here: {other}"),
+/// The guarantees that an engine does not keep for a policy.
+pub(crate) fn missing(planned: &Planned) -> Vec<Guarantee> {
+    match planned.report() {
+        Report::Fits { fit, .. } => {
+            let kept = |verdict: &Verdict| matches!(verdict, Verdict::Enforced { .. });
+            fit.verdicts.iter().filter(|(_, verdict)| !kept(verdict)).map(|(guarantee, _)| *guarantee).collect()
         }
+        Report::Refused(Unfit::Refused(refused)) => {
+            let acceptable = refused.refusals.iter().all(|refusal| refusal.acceptable);
+            assert!(acceptable, "the built-in policy is impossible here: {refused}");
+            refused.refusals.iter().filter_map(|refusal| refusal.guarantee).collect()
+        }
+        Report::Refused(other) => panic!("the engine does not work here: {other}"),
     }
 }
 

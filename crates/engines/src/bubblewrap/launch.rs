@@ -51,6 +51,7 @@ pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Runni
         program: &program,
         added: &added,
         outer: outer.as_ref(),
+        staging: None,
         cgroup: entrance.as_ref(),
         finish: Some(&finish),
         inside: &inside,

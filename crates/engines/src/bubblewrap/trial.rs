@@ -176,6 +176,7 @@ fn try_launch(path: &Path, host: &HostFacts) -> Result<(), TrialError> {
         shown: Vec::new(),
     });
     let inside = Inside {
+        made: Vec::new(),
         rlimits: Vec::new(),
         landlock: None,
         filter: None,
@@ -194,6 +195,7 @@ fn try_launch(path: &Path, host: &HostFacts) -> Result<(), TrialError> {
         program: &program,
         added: &added,
         outer: outer.as_ref(),
+        staging: None,
         cgroup: None,
         finish: Some(&finish),
         inside: &inside,

@@ -1,12 +1,12 @@
 //! From a judged plan to a recipe. Pure: what is missing on the host was found out before.
 
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, c, counts_pids, has_private_home, hides, identity, inside, masks, relative,
+    DEVICE_LINKS, DEVICES, c, counts_pids, etc, has_private_home, hides, identity, inside, masks, relative,
     var_tmp_holds_mounts,
 };
 use polder_engine::Fitted;
 use polder_facts::GuestPath;
-use polder_plan::{Configuration, Plan, Shown, SystemKind};
+use polder_plan::{Plan, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Ground, Identity, Inside, NetNamespace, Source, Step, Terminal};
 use std::collections::BTreeSet;
@@ -131,20 +131,8 @@ impl Build<'_> {
     }
 
     fn etc(&mut self, plan: &Plan) {
-        self.plain("etc", 0o755);
-        for Configuration::File(name) | Configuration::Directory(name) in &plan.files.configuration {
-            // A mount point for something that may be missing would be empty; the step that shows it makes it.
-            self.steps.push(Step::ShowIfThere { from: c(format!("/etc/{name}")), at: c(format!("etc/{name}")) });
-        }
-        for written in &plan.files.written {
-            let content = c(&written.content);
-            self.steps.push(Step::File { at: c(relative(&written.path)), content, mode: 0o644 });
-        }
-        if plan.network.value.mode == NetworkMode::Full {
-            self.steps.push(Step::ShowIfThere { from: c("/etc/resolv.conf"), at: c("etc/resolv.conf") });
-        }
-        self.steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
-        self.steps.push(Step::Symlink { target: c("../usr/lib/os-release"), at: c("etc/os-release") });
+        self.made.insert("etc".into());
+        self.steps.extend(etc(plan));
     }
 
     /// The writable places: one file system with one size, at several paths.

@@ -32,6 +32,7 @@ pub(crate) fn inside(fitted: &Fitted, terminal: Option<Terminal>, counted: bool)
         c(entry)
     });
     Inside {
+        made: Vec::new(),
         rlimits: rlimits(fitted, counted),
         landlock: second_layer.then(|| landlock(plan, host)),
         filter: filtered.then_some(guarded),

@@ -7,7 +7,7 @@ use polder_plan::Plan;
 use polder_policy::{NetworkMode, WorkspaceMode};
 
 /// Reserved names that the shim can watch for.
-const RESERVED_MAX: usize = 64;
+pub(crate) const RESERVED_MAX: usize = 64;
 
 pub(crate) fn enforced(by: impl Into<String>) -> Verdict {
     Verdict::Enforced { by: by.into() }

@@ -1,15 +1,21 @@
 //! What the Linux engines share: the shim inside, and a run that it watches over. Knows no engine.
 
 mod cgroup;
+mod etc;
 mod inside;
 mod judge;
 mod masks;
 mod places;
+mod program;
 mod run;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub(crate) use cgroup::{counts_pids, make_cgroup};
+pub(crate) use etc::etc;
 pub(crate) use inside::{c, inside};
-pub(crate) use judge::{Judge, enforced};
+pub(crate) use judge::{Judge, RESERVED_MAX, enforced, gap};
 pub(crate) use masks::{hides, identity, masks, relative};
 pub(crate) use places::{DEVICE_LINKS, DEVICES, has_private_home, var_tmp_holds_mounts};
+pub(crate) use program::{Call, Program, find, launch_by, trial, tried};
 pub(crate) use run::{ShimmedRun, describe, setup};

@@ -5,8 +5,8 @@
 
 use super::cgroup::Entrance;
 use super::launched::{Child, Go, Launched, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
-use super::mapped::{give_pipe, map_ids, map_self, mapped_trees};
-use super::recipe::{Identity, NetNamespace, Recipe, Source, Step};
+use super::mapped::give_identity;
+use super::recipe::{NetNamespace, Recipe};
 use super::{image, shim};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -60,27 +60,7 @@ impl Cell {
 
     fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup, stdio } = recipe;
-        let trees = match ground.identity {
-            Identity::Same { uid, gid } => {
-                map_self(self.shim.pid, uid, gid)?;
-                Vec::new()
-            }
-            Identity::Range { uid, gid, base, count } => {
-                map_ids(self.shim.pid, 0, base, count)?;
-                for stream in stdio {
-                    give_pipe(stream.as_fd(), base + uid, base + gid);
-                }
-                let shown = ground.steps.iter().filter_map(|step| match step {
-                    Step::Bind { source: Source::Resolved { path }, access, .. } => Some((path.as_c_str(), *access)),
-                    _ => None,
-                });
-                mapped_trees(self.shim.pid, shown)?
-            }
-            Identity::HostRoot => {
-                map_ids(self.shim.pid, 0, 0, 1)?;
-                Vec::new()
-            }
-        };
+        let trees = give_identity(self.shim.pid, ground.identity, &ground.steps, stdio)?;
         let doors = match cgroup {
             Some(Entrance::Join(doors)) => doors.as_slice(),
             Some(Entrance::Born(_)) | None => &[],

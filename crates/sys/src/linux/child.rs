@@ -5,8 +5,8 @@
 
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
-use super::image::{FinishImage, GroundImage, InsideImage};
-use super::recipe::{Access, Identity, Missing, NetNamespace, Source, Step};
+use super::image::{FinishImage, GroundImage, InsideImage, List};
+use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Source, Step};
 use super::{landlock, mount, net};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -144,7 +144,7 @@ pub(crate) fn prepare(net: NetNamespace) -> Result<OwnedFd, Failure> {
     }
     at(Stage::Private, mount::make_private())?;
     at(Stage::UserNamespaces, creds::bound_namespace())?;
-    at(Stage::Privileges, creds::empty_bounding_set(None))?;
+    at(Stage::Privileges, creds::empty_bounding_set(&[]))?;
     // While the host's is still visible: the kernel compares the two. We are not dumpable when the command comes, so with
     // this option it does not see us.
     at(Stage::Processes, process_table())
@@ -171,15 +171,8 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
     at(Stage::Lifeline, creds::not_dumpable())?;
 
-    let root = at(Stage::Root, enter_empty_root(scratch_bytes))?;
-    let mut next_tree = 0;
-    for (index, step) in steps.iter().enumerate() {
-        take_step(&step, identity, trees, &mut next_tree, Some(proc.as_fd())).map_err(|errno| Failure {
-            stage: Stage::Step,
-            index,
-            errno,
-        })?;
-    }
+    let root = at(Stage::Root, enter_empty_root(scratch_bytes, c"/"))?;
+    take_steps(steps, identity, trees, Some(proc.as_fd()))?;
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
     drop(root);
     at(Stage::Pivot, mount::become_root())?;
@@ -225,13 +218,55 @@ fn bound_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
 }
 
 /// The number of a file on its device.
-fn number_of(path: &CStr) -> Result<u64, Errno> {
+pub(crate) fn number_of(path: &CStr) -> Result<u64, Errno> {
     // SAFETY: all-zero is a valid `stat`; the path outlives the call, and the kernel fills the structure.
     unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
         check_int(libc::stat(path.as_ptr(), &raw mut stat))?;
         Ok(stat.st_ino)
     }
+}
+
+/// Builds the stage around a program that will build the ground: a user and a mount namespace in which the host is
+/// read-only, and the steps at one place that can be written. Whatever the program follows, it makes nothing on the
+/// host, and what it is to show was opened and masked by descriptor.
+pub(crate) fn build_stage(
+    identity: Identity,
+    scratch_bytes: u64,
+    place: &CStr,
+    steps: List<'_, Step<&CStr>>,
+    trees: &mut [Option<OwnedFd>],
+) -> Result<(), Failure> {
+    take_identity(identity)?;
+    at(Stage::Private, mount::make_private())?;
+    if !matches!(identity, Identity::Range { .. }) {
+        // Before the host becomes read-only, and they with it.
+        let shown = steps.iter().enumerate().filter_map(|(index, step)| match step {
+            Step::Bind { source: Source::Resolved { path }, access, .. } => Some((index, path, access)),
+            _ => None,
+        });
+        let mut places = trees.iter_mut();
+        for (index, path, access) in shown {
+            let place = places.next().ok_or(Failure { stage: Stage::Step, index, errno: Errno(libc::E2BIG) })?;
+            let flags = SAFE | if access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            let tree = mount::locate(path).and_then(|found| mount::restricted_tree(found.as_fd(), flags));
+            *place = Some(tree.map_err(|errno| Failure { stage: Stage::Step, index, errno })?);
+        }
+    }
+    at(Stage::Seal, mount::seal_host())?;
+    drop(at(Stage::Root, enter_empty_root(scratch_bytes, place))?);
+    take_steps(steps, identity, trees, None)
+}
+
+/// Makes and checks what the recipe asks for on a ground that another program has built.
+pub(crate) fn make(steps: List<'_, Step<&CStr>>) -> Result<(), Failure> {
+    if steps.len() == 0 {
+        return Ok(());
+    }
+    // SAFETY: a static path.
+    at(Stage::Root, check_int(unsafe { libc::chdir(c"/".as_ptr()) }))?;
+    // Nobody's owners are mapped here.
+    take_steps(steps, Identity::HostRoot, &mut [], None)
 }
 
 /// Gives up everything but the filter, which comes with the command.
@@ -262,13 +297,30 @@ fn take_identity(identity: Identity) -> Result<(), Failure> {
     }
 }
 
-/// A tmpfs over the old root, and our working directory in it.
-fn enter_empty_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
+fn take_steps(
+    steps: List<'_, Step<&CStr>>,
+    identity: Identity,
+    trees: &mut [Option<OwnedFd>],
+    proc: Option<BorrowedFd<'_>>,
+) -> Result<(), Failure> {
+    let mut next_tree = 0;
+    for (index, step) in steps.iter().enumerate() {
+        take_step(&step, identity, trees, &mut next_tree, proc).map_err(|errno| Failure {
+            stage: Stage::Step,
+            index,
+            errno,
+        })?;
+    }
+    Ok(())
+}
+
+/// A tmpfs over a path, and our working directory in it.
+fn enter_empty_root(scratch_bytes: u64, path: &CStr) -> Result<OwnedFd, Errno> {
     let (mut size, mut inodes) = (Line::new(), Line::new());
     let inodes = inodes.text(inodes_of(scratch_bytes));
     let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes), (c"mode", c"0755")];
     let root = mount::new_filesystem(c"tmpfs", &options, mount::NOSUID | mount::NODEV)?;
-    mount::attach_at(root.as_fd(), c"/")?;
+    mount::attach_at(root.as_fd(), path)?;
     // SAFETY: the descriptor is ours.
     check_int(unsafe { libc::fchdir(root.as_raw_fd()) })?;
     Ok(root)
@@ -279,6 +331,9 @@ fn inodes_of(scratch_bytes: u64) -> u64 {
     (scratch_bytes / 4096).max(4096)
 }
 
+/// What holds for everything that comes from the host.
+const SAFE: u64 = mount::NOSUID | mount::NODEV;
+
 fn take_step(
     step: &Step<&CStr>,
     identity: Identity,
@@ -286,7 +341,6 @@ fn take_step(
     next_tree: &mut usize,
     proc: Option<BorrowedFd<'_>>,
 ) -> Result<(), Errno> {
-    const SAFE: u64 = mount::NOSUID | mount::NODEV;
     match step {
         Step::Directory { at, mode } => make_directory(at, *mode),
         Step::File { at, content, mode } => {
@@ -300,13 +354,16 @@ fn take_step(
         Step::Bind { source, at, access } => {
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let tree = match source {
-                // The parent has set the flags together with the map.
-                Source::Resolved { .. } if matches!(identity, Identity::Range { .. }) => {
-                    let tree = trees.get_mut(*next_tree).and_then(Option::take).ok_or(Errno(libc::EBADF))?;
-                    *next_tree += 1;
-                    tree
-                }
-                Source::Resolved { path } => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
+                Source::Resolved { path } => match trees.get_mut(*next_tree).and_then(Option::take) {
+                    // Whoever opened it has set the flags.
+                    Some(tree) => {
+                        *next_tree += 1;
+                        tree
+                    }
+                    // Only the caller could map its owners.
+                    None if matches!(identity, Identity::Range { .. }) => return Err(Errno(libc::EBADF)),
+                    None => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
+                },
                 Source::System { path } => mount::restricted_tree_at(path, flags)?,
             };
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())
@@ -345,6 +402,7 @@ fn take_step(
         }
         Step::Protect { at } => self_bind(at, SAFE | mount::RDONLY),
         Step::Pin { at } => self_bind(at, SAFE),
+        Step::Held { at, hold } => check_held(mount::locate_below_cwd(at)?.as_fd(), *hold),
         Step::Hide { at, missing } => match (mount::locate_below_cwd(at), missing) {
             (Ok(place), _) => hide(place.as_fd()),
             (Err(Errno(libc::ENOENT)), Missing::Skip) => Ok(()),
@@ -380,6 +438,28 @@ fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
 
 fn is_directory(place: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(stat_of(place)?.st_mode & libc::S_IFMT == libc::S_IFDIR)
+}
+
+/// Looks at what is mounted at a place.
+fn check_held(place: BorrowedFd<'_>, hold: Hold) -> Result<(), Errno> {
+    let (flags, mask) = (libc::AT_EMPTY_PATH | libc::AT_NO_AUTOMOUNT, libc::STATX_BASIC_STATS);
+    // SAFETY: all-zero is a valid `statx` and a valid `statvfs`; the empty path is static, and the kernel fills both.
+    let (stat, disk) = unsafe {
+        let mut stat: libc::statx = std::mem::zeroed();
+        check_int(libc::statx(place.as_raw_fd(), c"".as_ptr(), flags, mask, &raw mut stat))?;
+        let mut disk: libc::statvfs = std::mem::zeroed();
+        check_int(libc::fstatvfs(place.as_raw_fd(), &raw mut disk))?;
+        (stat, disk)
+    };
+    let mounted = stat.stx_attributes & libc::STATX_ATTR_MOUNT_ROOT as u64 != 0;
+    let read_only = disk.f_flag & libc::ST_RDONLY != 0;
+    let covered = stat.stx_uid == 0 && stat.stx_mode & 0o077 == 0;
+    let held = match hold {
+        Hold::ReadOnly => read_only,
+        Hold::ReadWrite => !read_only,
+        Hold::Hidden => read_only && covered,
+    };
+    if mounted && held { Ok(()) } else { Err(Errno(libc::EPERM)) }
 }
 
 fn hide(place: BorrowedFd<'_>) -> Result<(), Errno> {

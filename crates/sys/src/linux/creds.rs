@@ -7,6 +7,10 @@ const SECUREBITS_ALL_LOCKED: libc::c_ulong =
     // NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its lock, and the lock of KEEP_CAPS, which stays off.
     (1 << 0) | (1 << 1) | (1 << 2) | (1 << 3) | (1 << 5) | (1 << 6) | (1 << 7);
 
+/// The right to change groups.
+pub(crate) const CAP_SETGID: u32 = 6;
+/// The right to change users.
+pub(crate) const CAP_SETUID: u32 = 7;
 const CAP_SETPCAP: u32 = 8;
 /// The right to map the root of a user namespace into one below it; see user_namespaces(7).
 pub(crate) const CAP_SETFCAP: u32 = 31;
@@ -39,9 +43,9 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
     check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
 }
 
-/// No program can ever give a capability again, but perhaps one. What this process holds it keeps for now.
-pub(crate) fn empty_bounding_set(kept: Option<u32>) -> Result<(), Errno> {
-    let kept_set = kept.map_or(0, |capability| 1u64 << capability);
+/// No program can ever give a capability again, but perhaps these. What this process holds it keeps for now.
+pub(crate) fn empty_bounding_set(kept: &[u32]) -> Result<(), Errno> {
+    let kept_set = set_of(kept);
     for capability in 0..64 {
         if kept_set & (1 << capability) != 0 {
             continue;
@@ -51,30 +55,45 @@ pub(crate) fn empty_bounding_set(kept: Option<u32>) -> Result<(), Errno> {
             // The first number that the kernel does not know ends the list.
             Err(Errno(libc::EINVAL)) => break,
             // Whoever built the ground has taken it away already, with the right to do so.
-            Err(Errno(libc::EPERM)) if prctl(libc::PR_CAPBSET_READ, capability, 0) == Ok(0) => {}
+            Err(Errno(libc::EPERM)) => match prctl(libc::PR_CAPBSET_READ, capability, 0) {
+                Ok(0) => {}
+                Err(Errno(libc::EINVAL)) => break,
+                _ => return Err(Errno(libc::EPERM)),
+            },
             Err(other) => return Err(other),
         }
     }
     Ok(())
 }
 
+fn set_of(capabilities: &[u32]) -> u64 {
+    capabilities.iter().fold(0, |set, capability| set | 1u64 << capability)
+}
+
 /// No capability is left in any set, none can come back, and no program gains anything by being executed. The bounding
 /// set has been emptied before.
 pub(crate) fn drop_all() -> Result<(), Errno> {
-    drop_all_but(None)
+    drop_all_but(&[])
 }
 
-/// The same, with one capability that a program which is executed next keeps.
-pub(crate) fn drop_all_but(kept: Option<u32>) -> Result<(), Errno> {
-    let kept_set = kept.map_or(0, |capability| 1u64 << capability);
+/// The same, with capabilities that a program which is executed next keeps.
+pub(crate) fn drop_all_but(kept: &[u32]) -> Result<(), Errno> {
+    let kept_set = set_of(kept);
     // The securebits need CAP_SETPCAP, so they come before the sets are cleared.
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
-    if let Some(capability) = kept {
+    if !kept.is_empty() {
         // Only what is permitted and inheritable can be ambient, and only before the securebits forbid it.
         set_capabilities(kept_set | 1 << CAP_SETPCAP, kept_set)?;
-        prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, capability.into())?;
+        for capability in kept {
+            prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, (*capability).into())?;
+        }
     }
-    prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0)?;
+    match prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0) {
+        // Whoever built the ground has dropped everything: the bounding set is empty, so nothing can come back that the
+        // bits would keep away, and nothing is asked to be kept.
+        Err(Errno(libc::EPERM)) if kept.is_empty() => {}
+        other => drop(other?),
+    }
     set_capabilities(kept_set, kept_set)?;
     gain_nothing_by_exec()
 }

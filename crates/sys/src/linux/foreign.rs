@@ -6,10 +6,10 @@
 
 use super::call::{Errno, check, check_int, open_at};
 use super::cgroup::Entrance;
-use super::child::{Line, Stage};
+use super::child::{Failure, Line, Stage, build_stage};
 use super::launched::{Go, Launched, SpawnError, caller, clone_into, clone_sharing, in_memory, socket_pair};
-use super::mapped::{give_pipe, map_ids, mapped_trees};
-use super::recipe::{Access, Apart, Finish, Inside};
+use super::mapped::{give_identity, give_pipe, map_ids, mapped_trees};
+use super::recipe::{Access, Apart, Finish, Identity, Inside, Staging};
 use super::wire::{self, DESCRIPTORS_MAX, Record, Tag};
 use super::{creds, image, mount, shim, wait};
 use crate::Command;
@@ -70,6 +70,8 @@ pub struct Foreign<'a> {
     pub added: &'a [OwnedFd],
     /// What is built before the program starts; absent for an ordinary user.
     pub outer: Option<&'a Outer>,
+    /// A stage that is built around the program first, instead.
+    pub staging: Option<&'a Staging>,
     /// The run's cgroup, if it has one. The program is in it, too.
     pub cgroup: Option<&'a Entrance>,
     /// What the shim has left to do on the ground that it finds, and what it insists on.
@@ -159,10 +161,11 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
     if !CAN_BE_SHIM.load(Ordering::Relaxed) {
         return Err(ForeignError::NoShim);
     }
-    let Foreign { program, added, outer, cgroup, finish, inside, stdio } = *foreign;
+    let Foreign { program, added, outer, staging, cgroup, finish, inside, stdio } = *foreign;
     let io =
         |what, call| move |error: std::io::Error| caller(what, call)(Errno(error.raw_os_error().unwrap_or(libc::EIO)));
-    let own = shim_file(outer.is_some()).map_err(io("open the shim", "open /proc/self/exe"))?;
+    let ranged = staging.is_some_and(|staging| matches!(staging.identity, Identity::Range { .. }));
+    let own = shim_file(outer.is_some() || ranged).map_err(io("open the shim", "open /proc/self/exe"))?;
     let null =
         std::fs::File::options().read(true).write(true).open("/dev/null").map_err(io("open /dev/null", "open"))?;
     let (mut said, says) = std::io::pipe().map_err(io("make a pipe", "pipe2"))?;
@@ -175,7 +178,10 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
         Some(Entrance::Born(directory)) => (&[][..], Some(directory.as_fd())),
         None => (&[][..], None),
     };
+    let steps = staging.map(|staging| image::encode_steps(&staging.steps));
     let mut start = Start {
+        staging: staging.zip(steps.as_deref()),
+        step: 0,
         program,
         moved: vec![-1; placed.len()],
         placed: &placed,
@@ -195,18 +201,18 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
             libc::close(gate.as_raw_fd());
         }
         let Err((stage, errno)) = start.execute();
-        let record = Record { a: stage as i32, c: errno.0, ..Record::new(Tag::Failed) };
+        let record = Record { a: stage as i32, b: start.step, c: errno.0, ..Record::new(Tag::Failed) };
         // SAFETY: the number is open for as long as this process lives.
         let control = unsafe { BorrowedFd::borrow_raw(start.control) };
         // If this fails too, the caller sees that nothing came.
         let _ = wire::send(control, &record, &[]);
         shim::exit(127)
     };
-    let child = match (outer, born) {
+    let child = match (outer.is_some() || staging.is_some(), born) {
         // We have to be at work while it waits.
-        (Some(_), _) => clone_into((libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u64, born, live),
-        (None, Some(_)) => clone_into(0, born, live),
-        (None, None) => clone_sharing(live),
+        (true, _) => clone_into((libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u64, born, live),
+        (false, Some(_)) => clone_into(0, born, live),
+        (false, None) => clone_sharing(live),
     }
     .map_err(|errno| SpawnError::Namespaces { errno })?;
     drop((theirs, says, own, null, entrance));
@@ -225,8 +231,21 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
             Err(errno) => return Err(caller("hand over what is shown", "sendmsg")(errno).into()),
         }
     }
+    if let Some(staging) = staging {
+        let trees = give_identity(launched.shim.pid, staging.identity, &staging.steps, stdio)?;
+        let trees: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
+        match wire::send(gate.as_fd(), &Record::new(Tag::Go), &trees) {
+            // As above.
+            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => {}
+            Err(errno) => return Err(caller("hand over what is shown", "sendmsg")(errno).into()),
+        }
+    }
     let go = Go { image: image::encode(None, finish, inside), stdio, doors: 0, more: &[] };
-    let steps = finish.map_or(&[][..], |finish| finish.steps.as_slice());
+    let steps = match (staging, finish) {
+        (Some(staging), _) => &staging.steps,
+        (None, Some(finish)) => &finish.steps,
+        (None, None) => &inside.made,
+    };
     match launched.start(&go, steps, Some(PATIENCE)) {
         Err(SpawnError::Vanished) => {
             let mut text = Vec::new();
@@ -259,6 +278,10 @@ struct Start<'a> {
     envp: Vec<*const libc::c_char>,
     doors: &'a [OwnedFd],
     outer: Option<&'a Outer>,
+    /// A stage, with its steps as bytes.
+    staging: Option<(&'a Staging, &'a [u8])>,
+    /// The step of the stage that failed.
+    step: i32,
     gate: RawFd,
     control: RawFd,
     tied: bool,
@@ -277,6 +300,13 @@ impl Start<'_> {
         }
         if let Some(outer) = self.outer {
             enclose(outer, self.gate)?;
+        }
+        if let Some((staging, steps)) = self.staging {
+            let built = set_stage(staging, steps, self.gate);
+            if let Err(Failure { stage, index, errno }) = built {
+                self.step = index as i32;
+                return Err((stage, errno));
+            }
         }
         if self.tied {
             // After the identity: a change of it takes this back.
@@ -332,8 +362,33 @@ fn enclose(outer: &Outer, gate: RawFd) -> Result<(), (Stage, Errno)> {
     // of its own, in which it has what it needs. To exist there, too, uid 0 needs one: it may name the capabilities of
     // files, in the eyes of a namespace of unprivileged ids. What the program starts is in the namespace below and has
     // nothing of it.
-    let kept = (outer.uid == 0).then_some(creds::CAP_SETFCAP);
+    let kept: &[u32] = if outer.uid == 0 { &[creds::CAP_SETFCAP] } else { &[] };
     creds::empty_bounding_set(kept).and_then(|()| creds::drop_all_but(kept)).map_err(at(Stage::Privileges))
+}
+
+/// The stage around a program; see [`Staging`].
+fn set_stage(staging: &Staging, steps: &[u8], gate: RawFd) -> Result<(), Failure> {
+    let failed = |stage| move |errno| Failure { stage, index: 0, errno };
+    let Staging { identity, scratch_bytes, steps: _ } = *staging;
+    let steps =
+        image::decode_steps(steps).ok_or(Failure { stage: Stage::Recipe, index: 0, errno: Errno(libc::EBADMSG) })?;
+    let mut trees = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
+    // SAFETY: the caller made this descriptor and keeps it open in this process.
+    let gate = unsafe { BorrowedFd::borrow_raw(gate) };
+    shim::wait_for_go(gate, &mut trees)?;
+    // SAFETY: plain numbers. Modes on the stage are given exactly; the program gets the caller's mask again.
+    let mask = unsafe { libc::umask(0) };
+    build_stage(identity, scratch_bytes, Staging::PLACE, steps, &mut trees)?;
+    // SAFETY: as above.
+    unsafe { libc::umask(mask) };
+    let uid = match identity {
+        Identity::Same { uid, .. } | Identity::Range { uid, .. } => uid,
+        Identity::HostRoot => 0,
+    };
+    // As above: nothing that the program does not make for itself in a namespace of its own, but what it takes to map ids
+    // there. As a uid 0, of unprivileged ids, it may take itself for root and not map itself as a user does.
+    let kept: &[u32] = if uid == 0 { &[creds::CAP_SETGID, creds::CAP_SETUID, creds::CAP_SETFCAP] } else { &[] };
+    creds::empty_bounding_set(kept).and_then(|()| creds::drop_all_but(kept)).map_err(failed(Stage::Privileges))
 }
 
 fn attach(shown: &[OuterShown], trees: &mut [Option<OwnedFd>]) -> Result<(), Errno> {

@@ -4,7 +4,7 @@
 //! build of polder, so there is no version and no padding; what does not read whole is refused whole.
 
 use super::recipe::{
-    Access, Apart, Finish, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved,
+    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved,
     Source, Step, Swept,
 };
 use super::syscalls::Guarded;
@@ -19,6 +19,18 @@ pub(crate) fn encode(ground: Option<&Ground>, finish: Option<&Finish>, inside: &
     finish.put(&mut out);
     inside.put(&mut out);
     out
+}
+
+/// The bytes of a list of steps.
+pub(crate) fn encode_steps(steps: &Vec<Step>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(4 * 1024);
+    steps.put(&mut out);
+    out
+}
+
+/// A list of steps, read from its bytes.
+pub(crate) fn decode_steps(bytes: &[u8]) -> Option<List<'_, Step<&CStr>>> {
+    Take::take(&mut Reader { rest: bytes })
 }
 
 /// A recipe, read from its bytes.
@@ -63,6 +75,7 @@ pub(crate) struct FinishImage<'a> {
 /// [`Inside`], borrowed.
 #[derive(Clone, Copy)]
 pub(crate) struct InsideImage<'a> {
+    pub(crate) made: List<'a, Step<&'a CStr>>,
     pub(crate) rlimits: List<'a, Rlimit>,
     pub(crate) landlock: Option<LandlockImage<'a>>,
     pub(crate) filter: Option<Guarded>,
@@ -176,7 +189,7 @@ macro_rules! fields {
 fields!(Ground, GroundImage<'a> { identity, net, scratch_bytes, steps, hostname });
 fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
 fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
-fields!(Inside, InsideImage<'a> { rlimits, landlock, filter, reserved, swept, command });
+fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, command });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
 fields!(Rlimit, Rlimit { resource, value });
@@ -210,6 +223,7 @@ macro_rules! variants {
     };
 }
 variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
+variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
 variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
@@ -228,6 +242,7 @@ variants!(Step<S>, Step<&'a CStr> {
     10 = Protect { at },
     11 = Pin { at },
     12 = Hide { at, missing },
+    15 = Held { at, hold },
     13 = Place { from, at },
     14 = Same { at, device, inode },
 }, S);

@@ -2,8 +2,8 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
-use super::recipe::{Source, Step};
-use super::shim::pid_namespace;
+use super::recipe::{Hold, Source, Step};
+use super::shim::{pid_namespace, user_namespace};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -84,6 +84,9 @@ pub struct Launched {
     /// The command's process, to be woken by its end.
     pub(crate) main: Option<OwnedFd>,
 }
+
+/// How long a program may take to end after its shim.
+const PROGRAM_ENDS_MS: i32 = 2000;
 
 /// What the shim reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +196,13 @@ impl Launched {
     /// Ends what is left and waits until it is gone: a pid namespace ends before its first process does.
     pub fn wait_gone(mut self) {
         // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
-        drop(self.inner.take());
+        if let Some(inner) = self.inner.take() {
+            drop(inner);
+            // The program ends with its shim; some remove files of theirs first.
+            let mut gone = libc::pollfd { fd: self.shim.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, valid for the call. Cut short or not, the program is ended next.
+            unsafe { libc::poll(&raw mut gone, 1, PROGRAM_ENDS_MS) };
+        }
         self.shim.kill();
         self.shim.reap();
     }
@@ -365,7 +374,8 @@ impl Launched {
         let namespace = pid_namespace().map_err(caller("find the pid namespace", "stat"))?;
         let first = [file.as_raw_fd()].into_iter().chain(stdio.iter().map(AsRawFd::as_raw_fd));
         let handed: Vec<_> = first.chain(more.iter().copied()).collect();
-        let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, ..Record::new(Tag::Go) };
+        let user = user_namespace().map_err(caller("find the user namespace", "stat"))?;
+        let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, f: user, ..Record::new(Tag::Go) };
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
             Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.await_ready(steps, patience)?,
@@ -467,6 +477,14 @@ fn step_words(step: &Step) -> (String, &'static str) {
         Step::Protect { at } => (format!("protect `/{}`", shown(at)), "move_mount"),
         Step::Pin { at } => (format!("pin `/{}`", shown(at)), "move_mount"),
         Step::Hide { at, .. } => (format!("hide `/{}`", shown(at)), "move_mount"),
+        Step::Held { at, hold } => {
+            let what = match hold {
+                Hold::ReadOnly => "read-only",
+                Hold::ReadWrite => "to be written",
+                Hold::Hidden => "hidden",
+            };
+            (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
+        }
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
         Step::Same { at, .. } => (format!("find at `/{}` what was to be shown there", shown(at)), "fstat"),
     }

@@ -4,11 +4,36 @@
 use super::call::Errno;
 use super::child::Line;
 use super::launched::{SpawnError, caller};
-use super::recipe::Access;
+use super::recipe::{Access, Identity, Source, Step};
 use super::{creds, mount};
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+
+/// The caller's part for a child that waits in a user namespace of its own: the maps, and the trees whose owners are
+/// mapped, in the order of the steps that show them.
+pub(crate) fn give_identity(
+    pid: i32,
+    identity: Identity,
+    steps: &[Step],
+    stdio: &[OwnedFd; 3],
+) -> Result<Vec<OwnedFd>, SpawnError> {
+    match identity {
+        Identity::Same { uid, gid } => map_self(pid, uid, gid).map(|()| Vec::new()),
+        Identity::Range { uid, gid, base, count } => {
+            map_ids(pid, 0, base, count)?;
+            for stream in stdio {
+                give_pipe(stream.as_fd(), base + uid, base + gid);
+            }
+            let shown = steps.iter().filter_map(|step| match step {
+                Step::Bind { source: Source::Resolved { path }, access, .. } => Some((path.as_c_str(), *access)),
+                _ => None,
+            });
+            mapped_trees(pid, shown)
+        }
+        Identity::HostRoot => map_ids(pid, 0, 0, 1).map(|()| Vec::new()),
+    }
+}
 
 /// Writes both maps of a process that was just made in a user namespace.
 pub(crate) fn map_ids(pid: i32, inside: u32, outside: u32, count: u32) -> Result<(), SpawnError> {
@@ -23,7 +48,7 @@ pub(crate) fn map_ids(pid: i32, inside: u32, outside: u32, count: u32) -> Result
 
 /// Maps an ordinary user to itself, and nobody else; see user_namespaces(7). The child could do that too, but it is the one
 /// that everybody waits for.
-pub(crate) fn map_self(pid: i32, uid: u32, gid: u32) -> Result<(), SpawnError> {
+fn map_self(pid: i32, uid: u32, gid: u32) -> Result<(), SpawnError> {
     let mut line = Line::new();
     let write = |name: &str, line: &[u8]| {
         let path = CString::new(format!("/proc/{pid}/{name}")).expect("invariant: digits and literals");

@@ -36,6 +36,6 @@ pub use foreign::{
 pub use launched::{Ended, Launched, Report, SpawnError};
 pub use located::{Located, locate};
 pub use recipe::{
-    Access, Apart, Finish, Ground, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe,
-    Reserved, Source, Step, Swept,
+    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe,
+    Reserved, Source, Staging, Step, Swept,
 };

@@ -236,6 +236,25 @@ pub(crate) fn make_private() -> Result<(), Errno> {
     check_int(unsafe { libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) }).map(drop)
 }
 
+/// Makes everything that is mounted read-only, but for the process table: user maps are written there.
+pub(crate) fn seal_host() -> Result<(), Errno> {
+    let change = |path: &CStr, flags: u32, attr: MountAttr| {
+        // SAFETY: path and `attr` outlive the call and the size passed is its own.
+        check(unsafe {
+            libc::syscall(
+                libc::SYS_mount_setattr,
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                flags,
+                &raw const attr,
+                size_of::<MountAttr>(),
+            )
+        })
+    };
+    change(c"/", AT_RECURSIVE, MountAttr { set: RDONLY, clear: 0, propagation: 0, userns: 0 })?;
+    change(c"/proc", 0, MountAttr { set: 0, clear: RDONLY, propagation: 0, userns: 0 }).map(drop)
+}
+
 /// Makes the working directory the root, and the old root vanish.
 ///
 /// `pivot_root(".", ".")` stacks the old root on the new one, where `.` then finds it; see pivot_root(2).

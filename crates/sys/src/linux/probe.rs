@@ -271,7 +271,7 @@ fn seccomp_filter() -> Probe {
 /// Whether a process limit counts the sandbox's own processes only, and holds.
 fn process_rlimit() -> Probe {
     let body = || {
-        creds::empty_bounding_set(None)?;
+        creds::empty_bounding_set(&[])?;
         creds::drop_all()?;
         let limit = libc::rlimit { rlim_cur: 2, rlim_max: 2 };
         // SAFETY: the structure outlives the call.

@@ -62,9 +62,29 @@ pub struct Apart<S = CString> {
     pub number: u64,
 }
 
+/// What is built around another program that will build the ground: a user and a mount namespace in which the host is
+/// read-only, and one place with the steps' results. The program shows from there what it must not look up itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// Who the program and the command are.
+    pub identity: Identity,
+    /// The size of the place, which also holds the private file systems, in bytes.
+    pub scratch_bytes: u64,
+    /// How the place is filled.
+    pub steps: Vec<Step>,
+}
+
+impl Staging {
+    /// Where the place is. What the host has there cannot be seen by the program.
+    pub const PLACE: &std::ffi::CStr = c"/tmp";
+}
+
 /// What the shim does, whoever built the ground it stands on: gives everything up, then starts the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {
+    /// What the shim makes and checks on a ground that somebody else built, relative to `/`, with no right but its
+    /// user's.
+    pub made: Vec<Step>,
     /// Hard and soft resource limits.
     pub rlimits: Vec<Rlimit>,
     /// The second layer over the file view; absent only where its gap was accepted.
@@ -205,6 +225,13 @@ pub enum Step<S = CString> {
         /// Where.
         at: S,
     },
+    /// Ends the launch if another program did not mount what it was told to. No component may be a symbolic link.
+    Held {
+        /// Where.
+        at: S,
+        /// What must be mounted there.
+        hold: Hold,
+    },
     /// Covers a path with nothing: a directory with an empty one, a file with an unreadable one.
     Hide {
         /// Where.
@@ -228,6 +255,17 @@ pub enum Step<S = CString> {
         /// The number on the device.
         inode: u64,
     },
+}
+
+/// What a mount of another program must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The path itself, read-only.
+    ReadOnly,
+    /// The path itself, to be written.
+    ReadWrite,
+    /// Something of root's that nobody else can read.
+    Hidden,
 }
 
 impl Step {

@@ -5,7 +5,7 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Handed, Stage, at, build, finish, give_up, prepare};
+use super::child::{Failure, Handed, Stage, at, build, finish, give_up, make, number_of, prepare};
 use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::recipe::{NetNamespace, Swept};
@@ -16,6 +16,9 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
+
+/// A place of the private file systems that nothing can be shown at; all of them share one size.
+const SCRATCH: &CStr = c"/dev/shm";
 
 /// Room for the few frames between the last clone and exec.
 const STACK_BYTES: usize = 64 * 1024;
@@ -35,7 +38,7 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
     let lifeline = || {
         creds::die_with_parent(libc::SIGKILL)?;
         creds::adopt_orphans()?;
-        creds::empty_bounding_set(None)
+        creds::empty_bounding_set(&[])
     };
     let answer = at(Stage::Lifeline, lifeline())
         .map_err(failed)
@@ -148,6 +151,10 @@ fn settle(
             // In the caller's own pid namespace, ending everyone else would be the end of the host.
             at(Stage::Ground, apart_from(go.e)).map_err(failed)?;
             end.as_ref().map_or(Ok(()), finish).map_err(failed)?;
+            if end.is_none() {
+                at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
+            }
+            make(inside.made).map_err(failed)?;
         }
         _ => return Err(malformed()),
     }
@@ -225,7 +232,7 @@ fn start<'a>(
     Ok((main, guard, inside.swept))
 }
 
-fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
+pub(crate) fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
     match at(Stage::Lifeline, wire::receive_soon(control, descriptors))? {
         Some(record) if record.tag == Tag::Go as u32 => Ok(record),
         _ => Err(Failure { stage: Stage::Lifeline, index: 0, errno: Errno(libc::EPIPE) }),
@@ -246,14 +253,26 @@ fn apart_from(callers_namespace: u64) -> Result<(), Errno> {
     }
 }
 
+/// Bounds the user namespace that we are in, if it is not the caller's and the program left us the right to.
+fn bound_own(callers_namespace: u64) -> Result<(), Errno> {
+    if user_namespace()? == callers_namespace {
+        return Ok(());
+    }
+    match creds::bound_namespace() {
+        // The filter forbids new namespaces all the same.
+        Err(Errno(libc::EACCES | libc::EPERM | libc::EROFS)) => Ok(()),
+        other => other,
+    }
+}
+
 /// The number of the pid namespace that we are in.
 pub(crate) fn pid_namespace() -> Result<u64, Errno> {
-    // SAFETY: all-zero is a valid `stat`; the path is static, and the kernel fills the structure.
-    unsafe {
-        let mut stat: libc::stat = std::mem::zeroed();
-        check_int(libc::stat(c"/proc/self/ns/pid".as_ptr(), &raw mut stat))?;
-        Ok(stat.st_ino)
-    }
+    number_of(c"/proc/self/ns/pid")
+}
+
+/// The number of the user namespace that we are in.
+pub(crate) fn user_namespace() -> Result<u64, Errno> {
+    number_of(c"/proc/self/ns/user")
 }
 
 /// The content of a file, for as long as this process lives.
@@ -491,7 +510,7 @@ fn ended(status: i32) -> Record {
     // SAFETY: all-zero is a valid `statfs`.
     let mut disk: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: a static path, and `disk` is valid for writing.
-    let known = check(i64::from(unsafe { libc::statfs(c"/".as_ptr(), &raw mut disk) })).is_ok();
+    let known = check(i64::from(unsafe { libc::statfs(SCRATCH.as_ptr(), &raw mut disk) })).is_ok();
     let full = known && (disk.f_bfree == 0 || disk.f_ffree == 0);
     Record {
         a: status,

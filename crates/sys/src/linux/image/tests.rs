@@ -37,6 +37,7 @@ fn finish() -> Finish {
 
 fn inside() -> Inside {
     Inside {
+        made: Vec::new(),
         rlimits: vec![Rlimit { resource: 7, value: 1024 }],
         landlock: Some(LandlockSpec {
             abi: 7,

@@ -1,0 +1,37 @@
+//! Finding the program, trying it, and calling it. Thin: everything was decided before.
+
+use super::PROGRAM;
+use super::lower::{Lowered, lower, trial_arguments};
+use crate::shimmed::{Call, Program, find, launch_by, setup, trial, tried};
+use polder_engine::{Availability, Fitted, LaunchError, Running, Services};
+use polder_facts::HostFacts;
+use std::ffi::CString;
+
+/// The shim, the program, and its own first process inside.
+const BESIDE: u64 = 3;
+
+fn remedy() -> String {
+    "`sudo apt-get install firejail`, or use engine `native`".to_owned()
+}
+
+pub(super) fn probe(host: &HostFacts) -> Availability {
+    match find(PROGRAM, host, None) {
+        Ok(program) => {
+            let detail = program.path.display().to_string();
+            tried(detail, trial(&call(program, trial_arguments())), remedy)
+        }
+        Err(reason) => Availability::Unavailable { reason, remedy: remedy() },
+    }
+}
+
+pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    let Services { stdio, terminal, ahead: _ } = services;
+    let failed = |text: String, remedy| setup(std::io::Error::other(text), remedy);
+    let Lowered { arguments, inside } = lower(fitted, terminal).map_err(|error| failed(error.to_string(), None))?;
+    let program = find(PROGRAM, fitted.host(), Some(fitted.plan())).map_err(|reason| failed(reason, Some(remedy())))?;
+    launch_by(&call(program, arguments), fitted, &inside, &stdio, BESIDE)
+}
+
+fn call(program: Program, arguments: Vec<CString>) -> Call {
+    Call { program, arguments, added: Vec::new(), staging: None }
+}
