@@ -257,6 +257,12 @@ impl Child {
         kill(self.pidfd.as_fd());
     }
 
+    /// Waits for the end, but not for long.
+    fn await_end(&self, patience: Duration) {
+        // Whether it came does not matter: whoever does not end is killed.
+        let _ = super::wait::readable(&[Some(self.pidfd.as_fd())], Some(patience));
+    }
+
     /// Waits for the end; gives the exit code or 128 and the signal.
     pub(crate) fn reap(&mut self) -> i32 {
         if self.reaped {
@@ -305,6 +311,9 @@ struct CloneArgs {
 }
 
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// How long a program may take to notice that the shim has ended.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// A copy of this process in new namespaces, running `body`, which must obey the rules of a cloned child.
 pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: impl FnOnce()) -> Result<Child, Errno> {
@@ -378,7 +387,15 @@ impl Launched {
         let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, f: user, ..Record::new(Tag::Go) };
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
-            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => self.await_ready(steps, patience)?,
+            Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => {
+                let heard = self.await_ready(steps, patience);
+                if let (Some(_), Err(SpawnError::Inside { .. } | SpawnError::NotStarted { .. })) = (patience, &heard) {
+                    // The shim ends by itself, and then the program that made it: killing that first would leave us with
+                    // nobody to wait for.
+                    self.shim.await_end(ENDING);
+                }
+                heard?;
+            }
             Err(errno) => return Err(caller("give the go-ahead", "sendmsg")(errno)),
         }
         Ok(self)
