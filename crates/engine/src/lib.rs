@@ -37,7 +37,8 @@ pub trait Engine: Send + Sync {
         World::Made
     }
 
-    /// Whether it can be used here, judged from what the probes found.
+    /// Whether it can be used here, judged from what the probes found. An engine that is a program of its own tries that
+    /// program, and keeps the answer for seconds: this is called only when the engine is considered, so nobody else pays.
     fn probe(&self, host: &HostFacts) -> Availability;
 
     /// Judges a plan. Pure: touches nothing, starts nothing.

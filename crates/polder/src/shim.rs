@@ -7,9 +7,8 @@
 /// that wants to use such an engine calls this first in `main`, before it starts a thread or reads its arguments. Without
 /// it these engines say that they cannot be used; the embedded ones work all the same.
 ///
-/// ```no_run
-/// polder::become_shim_if_asked();
-/// // … and then everything else that `main` does.
+/// ```
+/// polder::become_shim_if_asked(); // the first line of `main`
 /// ```
 #[cfg(target_os = "linux")]
 pub fn become_shim_if_asked() {

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The program's name.
 const NAME: &str = "bwrap";
+/// Where to look when the caller has no PATH.
+const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A program that may be used.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ impl fmt::Display for Missing {
 /// The first program on PATH that may be used. `writable` are trees that a command could write, beside the workspace.
 pub(super) fn find(host: &HostFacts, writable: &[&Path]) -> Result<Found, Missing> {
     let mut skipped = Vec::new();
-    let path = host.environment.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
+    let path = host.environment.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_else(|| PLACES.into());
     for dir in std::env::split_paths(&path) {
         let candidate = dir.join(NAME);
         if fs::symlink_metadata(&candidate).is_err() {

@@ -12,8 +12,9 @@ use polder_facts::SystemPath;
 use polder_plan::{Configuration, Plan, Shown, SystemEntry, SystemKind};
 use polder_policy::{Access, NetworkMode};
 use polder_sys::{Identity, Inside, Outer, OuterShown, Step, Terminal};
+use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Everything that the plan alone decides.
 pub(super) struct Lowered {
@@ -176,11 +177,12 @@ impl Net {
 /// An argument list in the making.
 struct List {
     arguments: Vec<Argument>,
+    made: BTreeSet<PathBuf>,
 }
 
 impl List {
     fn new(net: Net, tie: Tie, hostname: &str) -> Self {
-        let mut list = Self { arguments: Vec::new() };
+        let mut list = Self { arguments: Vec::new(), made: BTreeSet::new() };
         for kind in ["user", "pid", "ipc", "uts", "cgroup"] {
             list.word(format!("--unshare-{kind}"));
         }
@@ -208,6 +210,9 @@ impl List {
     }
 
     fn directory(&mut self, at: impl AsRef<OsStr>, mode: u32) {
+        if !self.made.insert(PathBuf::from(at.as_ref())) {
+            return;
+        }
         self.words(["--perms", &format!("{mode:04o}"), "--dir"]);
         self.word(at);
     }

@@ -7,7 +7,7 @@
 use super::call::{Errno, check, check_int, open_at};
 use super::cgroup::Entrance;
 use super::child::{Failure, Line, Stage, build_stage};
-use super::launched::{Go, Launched, SpawnError, caller, clone_into, in_memory, socket_pair};
+use super::launched::{Go, Launched, SpawnError, caller, clone_into, clone_sharing, in_memory, socket_pair};
 use super::mapped::{give_pipe, map_ids, mapped_trees};
 use super::recipe::{Access, Apart, Finish, Identity, Inside, Source, Staging, Step};
 use super::wire::{self, DESCRIPTORS_MAX, Record, Tag};
@@ -194,9 +194,7 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
         // A signal when a thread ends would be the end of a run whose starter has merely gone on.
         tied: wait::is_main_thread(),
     };
-    let namespaces =
-        if outer.is_some() || staging.is_some() { (libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u64 } else { 0 };
-    let child = clone_into(namespaces, born, || {
+    let live = || {
         // SAFETY: plain numbers. The caller's ends must not stay open here, or its death would not be seen.
         unsafe {
             libc::close(ours.as_raw_fd());
@@ -209,7 +207,14 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
         // If this fails too, the caller sees that nothing came.
         let _ = wire::send(control, &record, &[]);
         shim::exit(127)
-    })
+    };
+    let surrounded = outer.is_some() || staging.is_some();
+    let child = match born {
+        // We have to be at work while it waits.
+        _ if surrounded => clone_into((libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u64, born, live),
+        Some(_) => clone_into(0, born, live),
+        None => clone_sharing(live),
+    }
     .map_err(|errno| SpawnError::Namespaces { errno })?;
     drop((theirs, says, own, null, entrance));
     let launched = Launched::new(child, ours);
@@ -305,9 +310,11 @@ struct Start<'a> {
 
 impl Start<'_> {
     /// From the clone to the program: joins the cgroup, builds what is around the program, places the descriptors, and
-    /// closes the rest.
+    /// closes the rest. All signals stay blocked: none of our handlers may run here, and nobody but us has anything to
+    /// tell the program.
     fn execute(&mut self) -> Result<std::convert::Infallible, (Stage, Errno)> {
         let at = |stage| move |errno| (stage, errno);
+        shim::block_all_signals();
         // Join before the identity changes: afterwards we are nobody and the write is refused.
         for door in self.doors {
             creds::write_once(door.as_raw_fd(), b"0").map_err(at(Stage::Cgroup))?;
@@ -331,9 +338,6 @@ impl Start<'_> {
         unsafe {
             libc::setsid();
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
             check_int(libc::chdir(self.program.workdir.as_ptr())).map_err(at(Stage::Workdir))?;
             for candidate in &self.program.candidates {
                 libc::execve(candidate.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());

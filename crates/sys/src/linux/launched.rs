@@ -320,6 +320,40 @@ pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: 
     Ok(Child { pid: pid as i32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false })
 }
 
+/// Room for the few frames between a clone and exec.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// A process that runs `body` on our memory, while we wait until it executes a program or ends: nothing is copied.
+/// `body` must obey the rules of a cloned child and must not return.
+pub(crate) fn clone_sharing(mut body: impl FnMut()) -> Result<Child, Errno> {
+    extern "C" fn run<F: FnMut()>(body: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: `clone_sharing` passes its `body`, which outlives the child's use of our memory.
+        unsafe { (*body.cast::<F>())() };
+        0
+    }
+    fn entry<F: FnMut()>(_: &F) -> extern "C" fn(*mut libc::c_void) -> libc::c_int {
+        run::<F>
+    }
+    let mut stack = vec![0u8; STACK_BYTES];
+    let mut pidfd: i32 = -1;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let run = entry(&body);
+    // SAFETY: one past the end of the stack is where a stack that grows down begins; CLONE_VFORK holds us until the child
+    // is done with our memory. No signal may come in between: the child would run our handlers on it.
+    let pid = unsafe {
+        let (mut all, mut old): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let top = stack.as_mut_ptr().add(STACK_BYTES & !15);
+        let pid = libc::clone(run, top.cast(), flags, (&raw mut body).cast(), &raw mut pidfd);
+        let answer = check_int(pid);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut());
+        answer?
+    };
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false })
+}
+
 /// Every namespace but the network's and the cgroup's, which the child makes after it has joined.
 pub(crate) const NAMESPACES: u64 =
     (libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) as u64;

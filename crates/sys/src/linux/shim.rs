@@ -302,7 +302,7 @@ fn point<'a>(places: &mut [Pointer], strings: List<'a, &'a CStr>) {
     }
 }
 
-fn block_all_signals() {
+pub(crate) fn block_all_signals() {
     // SAFETY: all-zero is a valid set, which is then filled.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
