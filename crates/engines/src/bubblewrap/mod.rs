@@ -13,7 +13,7 @@ mod launch;
 mod lower;
 mod trial;
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_plan::Plan;
 
@@ -31,6 +31,14 @@ impl Engine for Bubblewrap {
 
     fn class(&self) -> EngineClass {
         EngineClass::Namespace
+    }
+
+    fn about(&self) -> About {
+        About {
+            summary: "`bwrap` makes the namespaces and the mounts; polder checks them, lays every mask and does the rest inside",
+            platform: "Linux with user namespaces, or as root",
+            install: "the package `bubblewrap`, 0.5 or newer",
+        }
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {

@@ -11,7 +11,7 @@ mod launch;
 mod lower;
 mod words;
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};
 
@@ -32,6 +32,14 @@ impl Engine for Firejail {
 
     fn world(&self) -> World {
         World::Ruled
+    }
+
+    fn about(&self) -> About {
+        About {
+            summary: "`firejail` makes namespaces over the host's own root; Landlock and polder's shim close what they can",
+            platform: "Linux",
+            install: "the package `firejail`, which installs a setuid program",
+        }
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {

