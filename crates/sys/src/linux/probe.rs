@@ -198,7 +198,8 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
     let body = || -> std::io::Result<()> {
         let (read, write) = wait::pipe()?;
         let mut holder = clone_into(libc::CLONE_NEWUSER as u64, None, || {
-            // Holds the namespace open until the parent closes its end.
+            // Holds the namespace open until it is ended, also with us; where this fails, the pipe says so in the end.
+            let _ = creds::die_with_parent(libc::SIGKILL);
             let mut byte = 0u8;
             // SAFETY: one byte of room; our copy of the writing end must go first.
             unsafe {
@@ -211,7 +212,9 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
         let path = std::ffi::CString::new(workspace.as_os_str().as_encoded_bytes())?;
         let tree = mount::clone_tree_at(&path)?;
         let answer = mount::idmap_tree(tree.as_fd(), userns.as_fd(), 0);
-        drop(write);
+        // Not by closing our end: where many threads probe at once, their holders have copies of it, and wait for each
+        // other.
+        holder.kill();
         holder.reap();
         Ok(answer?)
     };
@@ -274,8 +277,9 @@ fn process_rlimit() -> Probe {
         check_int(unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) })?;
         // One more fits; the next does not.
         for allowed in [true, false] {
-            // SAFETY: the copy pauses until the namespace ends with us.
-            let pid = unsafe { libc::fork() };
+            // SAFETY: the copy pauses until the namespace ends with us. The raw call: the library's takes locks, which
+            // another thread of the caller may have held when we were cloned.
+            let pid = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
             if pid == 0 {
                 // SAFETY: no arguments.
                 unsafe { libc::pause() };
