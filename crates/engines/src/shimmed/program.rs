@@ -88,7 +88,12 @@ pub(crate) struct Call {
     pub(crate) added: Vec<OwnedFd>,
     /// What is built around it first.
     pub(crate) staging: Option<Staging>,
+    /// Words by which it says that it failed for a reason that passes, before it started anything.
+    pub(crate) passing: &'static [&'static str],
 }
+
+/// How often a program may fail for a reason that passes before it is believed.
+const TRIES_MAX: u32 = 20;
 
 impl Call {
     fn command(&self) -> Command {
@@ -105,18 +110,20 @@ impl Call {
         inside: &Inside,
         stdio: &[OwnedFd; 3],
     ) -> Result<polder_sys::Launched, ForeignError> {
-        let Self { added, staging, .. } = self;
-        let staging = staging.as_ref();
-        polder_sys::spawn_foreign(&Foreign {
-            program: &self.command(),
-            added,
-            outer: None,
-            staging,
-            cgroup,
-            finish: None,
-            inside,
-            stdio,
-        })
+        let Self { added, staging, passing, .. } = self;
+        let (program, staging) = (&self.command(), staging.as_ref());
+        let mut tries = 1;
+        loop {
+            let foreign = Foreign { program, added, outer: None, staging, cgroup, finish: None, inside, stdio };
+            match polder_sys::spawn_foreign(&foreign) {
+                Err(ForeignError::Ended { said })
+                    if tries < TRIES_MAX && passing.iter().any(|words| said.contains(words)) =>
+                {
+                    tries += 1;
+                }
+                answer => return answer,
+            }
+        }
     }
 }
 
