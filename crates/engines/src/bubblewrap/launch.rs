@@ -56,6 +56,7 @@ pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Runni
         finish: Some(&finish),
         inside: &inside,
         stdio: &stdio,
+        tidies: false,
     })
     .map_err(|error| explain(error, &path))?;
     drop(held);

@@ -200,6 +200,7 @@ fn try_launch(path: &Path, host: &HostFacts) -> Result<(), TrialError> {
         finish: Some(&finish),
         inside: &inside,
         stdio: &[null()?, null()?, null()?],
+        tidies: false,
     });
     match launched {
         Err(ForeignError::Spawn(SpawnError::NotStarted { .. })) => Ok(()),

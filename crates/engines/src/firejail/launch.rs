@@ -36,5 +36,5 @@ pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Runn
 }
 
 fn call(program: Program, arguments: Vec<CString>) -> Call {
-    Call { program, arguments, added: Vec::new(), staging: None, passing: &[DISTURBED] }
+    Call { program, arguments, added: Vec::new(), staging: None, passing: &[DISTURBED], tidies: true }
 }

@@ -36,5 +36,5 @@ pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Runn
 fn call(program: Program, configuration: &str, staging: Staging) -> Result<Call, LaunchError> {
     let file = polder_sys::memory_file(configuration.as_bytes()).map_err(|error| setup(error, None))?;
     let arguments = vec![c("--config"), c(format!("/proc/self/fd/{FIRST_ADDED}"))];
-    Ok(Call { program, arguments, added: vec![file], staging: Some(staging), passing: &[] })
+    Ok(Call { program, arguments, added: vec![file], staging: Some(staging), passing: &[], tidies: false })
 }

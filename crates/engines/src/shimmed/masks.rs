@@ -43,9 +43,10 @@ pub(crate) fn masks(plan: &Plan, identity: Identity) -> Vec<Step> {
         steps.push(Step::Hide { at: c("proc/keys"), missing: Missing::Skip });
     }
     if identity == Identity::HostRoot {
-        // The host's uid 0 may write these without any capability.
-        for path in ["proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus"] {
-            steps.push(Step::Protect { at: c(path) });
+        // The host's uid 0 may write these without any capability. Programs read the first; not every kernel has the others.
+        steps.push(Step::Protect { at: c("proc/sys") });
+        for path in ["proc/sysrq-trigger", "proc/irq", "proc/bus"] {
+            steps.push(Step::Hide { at: c(path), missing: Missing::Skip });
         }
     }
     // Parents before children: a mask below a pin has to be mounted on the pinned mount.

@@ -90,6 +90,8 @@ pub(crate) struct Call {
     pub(crate) staging: Option<Staging>,
     /// Words by which it says that it failed for a reason that passes, before it started anything.
     pub(crate) passing: &'static [&'static str],
+    /// Whether it removes files of its own at the end.
+    pub(crate) tidies: bool,
 }
 
 /// How often a program may fail for a reason that passes before it is believed.
@@ -110,11 +112,12 @@ impl Call {
         inside: &Inside,
         stdio: &[OwnedFd; 3],
     ) -> Result<polder_sys::Launched, ForeignError> {
-        let Self { added, staging, passing, .. } = self;
+        let Self { added, staging, passing, tidies, .. } = self;
+        let tidies = *tidies;
         let (program, staging) = (&self.command(), staging.as_ref());
         let mut tries = 1;
         loop {
-            let foreign = Foreign { program, added, outer: None, staging, cgroup, finish: None, inside, stdio };
+            let foreign = Foreign { program, added, outer: None, staging, cgroup, finish: None, inside, stdio, tidies };
             match polder_sys::spawn_foreign(&foreign) {
                 Err(ForeignError::Ended { said })
                     if tries < TRIES_MAX && passing.iter().any(|words| said.contains(words)) =>

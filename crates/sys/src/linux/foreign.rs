@@ -80,6 +80,8 @@ pub struct Foreign<'a> {
     pub inside: &'a Inside,
     /// The command's streams.
     pub stdio: &'a [OwnedFd; 3],
+    /// Whether the program removes files of its own when its shim has ended; if not, it is ended then, too.
+    pub tidies: bool,
 }
 
 /// What a root caller builds around a program that would otherwise run as the host's uid 0, and whose command would be
@@ -161,7 +163,7 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
     if !CAN_BE_SHIM.load(Ordering::Relaxed) {
         return Err(ForeignError::NoShim);
     }
-    let Foreign { program, added, outer, staging, cgroup, finish, inside, stdio } = *foreign;
+    let Foreign { program, added, outer, staging, cgroup, finish, inside, stdio, tidies } = *foreign;
     let io =
         |what, call| move |error: std::io::Error| caller(what, call)(Errno(error.raw_os_error().unwrap_or(libc::EIO)));
     let ranged = staging.is_some_and(|staging| matches!(staging.identity, Identity::Range { .. }));
@@ -216,7 +218,8 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
     }
     .map_err(|errno| SpawnError::Namespaces { errno })?;
     drop((theirs, says, own, null, entrance));
-    let launched = Launched::new(child, ours);
+    let mut launched = Launched::new(child, ours);
+    launched.program_tidies = tidies;
     if let Some(outer) = outer {
         let Outer { uid, gid, base, count, shown } = outer;
         map_ids(launched.shim.pid, 0, *base, *count)?;

@@ -83,6 +83,8 @@ pub struct Launched {
     pub(crate) master: Option<OwnedFd>,
     /// The command's process, to be woken by its end.
     pub(crate) main: Option<OwnedFd>,
+    /// Whether the program between us and the shim removes files of its own at the end.
+    pub(crate) program_tidies: bool,
 }
 
 /// How long a program may take to end after its shim.
@@ -121,7 +123,7 @@ pub struct Ended {
 
 impl Launched {
     pub(crate) fn new(shim: Child, control: OwnedFd) -> Self {
-        Self { inner: None, shim, control, master: None, main: None }
+        Self { inner: None, shim, control, master: None, main: None, program_tidies: false }
     }
 
     /// Readable when a report waits.
@@ -182,7 +184,7 @@ impl Launched {
     /// remains is the kernel's work on the namespaces; everything inside was gone before the end was told. Only for a
     /// caller that ends now, too.
     pub fn leave(mut self) {
-        if first_process_collects() {
+        if first_process_collects() && !self.program_tidies {
             self.shim.reaped = true;
             // Its descriptor closes, and nobody waits.
             if let Some(inner) = self.inner.take() {
@@ -198,10 +200,11 @@ impl Launched {
         // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
         if let Some(inner) = self.inner.take() {
             drop(inner);
-            // The program ends with its shim; some remove files of theirs first.
-            let mut gone = libc::pollfd { fd: self.shim.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one entry, valid for the call. Cut short or not, the program is ended next.
-            unsafe { libc::poll(&raw mut gone, 1, PROGRAM_ENDS_MS) };
+            if self.program_tidies {
+                let mut gone = libc::pollfd { fd: self.shim.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+                // SAFETY: one entry, valid for the call. Cut short or not, the program is ended next.
+                unsafe { libc::poll(&raw mut gone, 1, PROGRAM_ENDS_MS) };
+            }
         }
         self.shim.kill();
         self.shim.reap();
