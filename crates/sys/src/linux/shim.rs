@@ -37,13 +37,14 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
     // The program that built the ground must not leave us behind, and what the command leaves behind is ours.
     let lifeline = || {
         creds::die_with_parent(libc::SIGKILL)?;
-        creds::adopt_orphans()?;
-        creds::empty_bounding_set(&[])
+        creds::adopt_orphans()
     };
-    let answer = at(Stage::Lifeline, lifeline())
-        .map_err(failed)
-        .and_then(|()| settle(None, control.as_fd()))
-        .and_then(|(inside, streams, mask)| start(inside, streams, mask, Maker::Program, control.as_fd()));
+    let answer = at(Stage::Lifeline, lifeline()).map_err(failed).and_then(|()| settle(None, control.as_fd())).and_then(
+        |(inside, streams, mask)| {
+            at(Stage::Privileges, creds::empty_bounding_set(&[])).map_err(failed)?;
+            start(inside, streams, mask, Maker::Program, control.as_fd())
+        },
+    );
     go_on(answer, control)
 }
 
