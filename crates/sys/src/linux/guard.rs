@@ -210,7 +210,7 @@ impl<'a> Guard<'a> {
             }
             let ours = flags | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_NOCTTY;
             match open_from(place.directory.as_raw_fd(), place.name(), ours, mode) {
-                Ok(made) => return giver.give(&made),
+                Ok(made) => return giver.give(made),
                 Err(Errno(libc::EEXIST)) => {}
                 Err(other) => return Err(other),
             }
@@ -441,7 +441,7 @@ impl Giver<'_> {
                 return Err(Errno(libc::ELOOP));
             }
             let opened = open_from(place.directory.as_raw_fd(), place.name(), flags | libc::O_NONBLOCK, 0)?;
-            return self.give(&opened);
+            return self.give(opened);
         }
         let mut line = Path::new();
         let own = if kind == libc::S_IFCHR && stat.st_rdev == libc::makedev(5, 0) {
@@ -457,7 +457,7 @@ impl Giver<'_> {
             // A FIFO waits for its other end, and a lease for its owner; neither may hold up everyone else.
             Err(Errno(libc::EAGAIN)) if flags & libc::O_NONBLOCK == 0 => self.give_later(own, flags),
             Err(other) => Err(other),
-            Ok(opened) => self.give(&opened),
+            Ok(opened) => self.give(opened),
         }
     }
 
@@ -466,7 +466,7 @@ impl Giver<'_> {
         // SAFETY: we have one thread, so the copy is whole; it answers this one call and exits.
         match unsafe { libc::fork() } {
             0 => {
-                let answer = open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| self.give(&opened));
+                let answer = open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| self.give(opened));
                 if let Err(errno) = answer {
                     respond(self.listener, self.id, Err(errno));
                 }
@@ -478,7 +478,7 @@ impl Giver<'_> {
         }
     }
 
-    fn give(&self, opened: &OwnedFd) -> Result<Done, Errno> {
+    fn give(&self, opened: OwnedFd) -> Result<Done, Errno> {
         if self.flags & libc::O_NONBLOCK == 0 {
             // SAFETY: plain numbers.
             let now = check_int(unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_GETFL) })?;
@@ -486,15 +486,22 @@ impl Giver<'_> {
             check_int(unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_SETFL, now & !libc::O_NONBLOCK) })?;
         }
         still_waiting(self.listener, self.id)?;
+        // A program that was just written cannot be executed while somebody has it open for writing, so our own
+        // descriptor of such a file is closed before the answer is given.
+        let writes = self.flags & libc::O_ACCMODE != libc::O_RDONLY;
         let add = AddFd {
             id: self.id,
-            flags: ADDFD_FLAG_SEND,
+            flags: if writes { 0 } else { ADDFD_FLAG_SEND },
             srcfd: opened.as_raw_fd() as u32,
             newfd: 0,
             newfd_flags: (self.flags & libc::O_CLOEXEC) as u32,
         };
         // SAFETY: the request reads one `AddFd`.
-        check_int(unsafe { libc::ioctl(self.listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
+        let number = check_int(unsafe { libc::ioctl(self.listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
+        if writes {
+            drop(opened);
+            respond(self.listener, self.id, Ok(i64::from(number)));
+        }
         Ok(Done::Answered)
     }
 }
