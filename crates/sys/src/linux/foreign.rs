@@ -292,8 +292,8 @@ struct Start<'a> {
 
 impl Start<'_> {
     /// From the clone to the program: joins the cgroup, builds what is around the program, places the descriptors, and
-    /// closes the rest. All signals stay blocked: none of our handlers may run here, and nobody but us has anything to
-    /// tell the program.
+    /// closes the rest. All signals stay blocked where we share memory: none of our handlers may run there, and nobody but
+    /// us has anything to tell the program.
     fn execute(&mut self) -> Result<std::convert::Infallible, (Stage, Errno)> {
         let at = |stage| move |errno| (stage, errno);
         shim::block_all_signals();
@@ -321,6 +321,12 @@ impl Start<'_> {
             libc::setsid();
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             check_int(libc::chdir(self.program.workdir.as_ptr())).map_err(at(Stage::Workdir))?;
+            if self.staging.is_some() {
+                // On memory of our own a handler harms nobody, and a program may wait for its child by a signal.
+                let mut none: libc::sigset_t = std::mem::zeroed();
+                libc::sigemptyset(&raw mut none);
+                libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+            }
             for candidate in &self.program.candidates {
                 libc::execve(candidate.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
             }
