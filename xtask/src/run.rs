@@ -29,6 +29,7 @@ pub(crate) fn target_directory() -> PathBuf {
 /// Builds polder as a static binary, optimised, and says where it is.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    install_target(&target)?;
     call(Command::new("cargo").current_dir(root()).args([
         "build",
         "--quiet",
@@ -39,6 +40,19 @@ pub(crate) fn build() -> Result<PathBuf, String> {
         &target,
     ]))?;
     Ok(target_directory().join(target).join("release/polder"))
+}
+
+/// The target's standard library, if the tool chain has none: where rustup does not install by itself, it is asked to.
+fn install_target(target: &str) -> Result<(), String> {
+    let printed = Command::new("rustc")
+        .current_dir(root())
+        .args(["--print", "target-libdir", "--target", target])
+        .output()
+        .map_err(|error| format!("cannot start rustc: {error}"))?;
+    if Path::new(String::from_utf8_lossy(&printed.stdout).trim()).is_dir() {
+        return Ok(());
+    }
+    call(Command::new("rustup").current_dir(root()).args(["--quiet", "target", "add", target]))
 }
 
 /// `cargo xtask run -- COMMAND`: the main job.
