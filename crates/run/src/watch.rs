@@ -179,7 +179,7 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
     let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
         let (out_read, out_write) = wait::pipe()?;
         let (err_read, err_write) = wait::pipe()?;
-        let services = Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None };
+        let services = Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None, layers: None };
         let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
         Ok((services, ends))
     };
@@ -187,11 +187,12 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
         Streams::Events { stdin } => pipes(stdin),
         Streams::Direct { stdin, .. } if counted => pipes(stdin),
         Streams::Direct { stdin, stdout, stderr } => {
-            let services = Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None };
+            let services = Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None, layers: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: None }))
         }
         Streams::Terminal { input, output, size } => {
-            let services = Services { stdio: [null()?, null()?, null()?], terminal: Some(size), ahead: None };
+            let services =
+                Services { stdio: [null()?, null()?, null()?], terminal: Some(size), ahead: None, layers: None };
             let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))
         }
