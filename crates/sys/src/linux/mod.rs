@@ -25,6 +25,7 @@ mod shim;
 
 pub mod syscalls;
 pub mod terminal;
+pub mod tree;
 pub mod wait;
 mod wire;
 
