@@ -6,6 +6,7 @@
 
 use crate::choose::Chosen;
 use crate::pump::{self, Source};
+use crate::workspace::{self, Held, WorkspaceError};
 use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
@@ -67,6 +68,9 @@ pub enum RunError {
     /// The sandbox could not be started; nothing of it is left.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// There is no workspace to keep the changes in, or it could not be let go.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
     /// Polder's own streams failed.
     #[error("cannot set up the streams of the run")]
     Streams(#[from] io::Error),
@@ -87,12 +91,20 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
     let (mut services, mut ends) = connect(streams, output_max.is_some())?;
     services.ahead = ahead;
+    // From here on nobody else has it; whatever happens, it is let go at the end.
+    let held = workspace::begin(fitted.plan(), fitted.host())?;
+    services.layers = held.as_ref().map(Held::layers);
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
     let mut running = match engine.launch(fitted, services) {
         Ok(running) => running,
-        Err(error) => return not_launched(error, &mut teller),
+        Err(error) => {
+            let ended = held.map(Held::end).transpose();
+            let outcome = not_launched(error, &mut teller)?;
+            ended?;
+            return Ok(outcome);
+        }
     };
     if let Some(relay) = &mut ends.relay {
         relay.master = running.take_terminal();
@@ -114,6 +126,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     }
     // Everybody who could write is gone, so the pipes end.
     watch.drain(&mut teller);
+    if let Some(held) = held {
+        let _ = teller.tell(held.end()?);
+    }
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
         let _ = teller.tell(EventKind::Limit(limit));

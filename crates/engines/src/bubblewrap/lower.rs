@@ -65,6 +65,10 @@ const WAITING: &str = "/run/polder/shown";
 /// gives all of it up before the command starts.
 const CAPABILITIES: [&str; 3] = ["CAP_SETPCAP", "CAP_SYS_ADMIN", "CAP_SYS_RESOURCE"];
 
+/// What it needs besides to lay one layer over another: the kernel copies files from one to the other, with their owners
+/// and bits, by the rights of whoever laid them.
+const LAYING: [&str; 4] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"];
+
 pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>, tie: Tie) -> Lowered {
     let plan = fitted.plan();
     let identity = identity(fitted);
@@ -74,6 +78,9 @@ pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<T
         NetworkMode::None | NetworkMode::Restricted => Net::Own,
     };
     let mut list = List::new(net, tie, plan.identity.hostname);
+    for capability in LAYING.iter().filter(|_| layers.is_some()) {
+        list.words(["--cap-add", capability]);
+    }
     list.skeleton();
     list.system(&plan.files.system);
     list.devices();
