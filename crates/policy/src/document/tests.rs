@@ -412,6 +412,12 @@ fn a_spec_with_faults_says_which() {
 #[test]
 fn a_hostile_file_costs_no_more_than_its_size() {
     let begin = std::time::Instant::now();
+    // What a busy machine keeps us waiting for is not our cost; the first number of this file is.
+    let worked = || {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let nanoseconds = text.split(' ').next().and_then(|number| number.parse().ok());
+        nanoseconds.map_or_else(|| begin.elapsed(), std::time::Duration::from_nanos)
+    };
     let keys = |n: usize, value: &str| (0..n).map(|i| format!("  k{i}: {value}\n")).collect::<String>();
     let steps: String =
         (0..1000).map(|i| format!("  s{i}: {{exec: x, depends_on: [{}]}}\n", "q|".repeat(400))).collect();
@@ -422,7 +428,7 @@ fn a_hostile_file_costs_no_more_than_its_size() {
     let layers = layers(vec![document("polder.yaml", &format!("steps:\n{steps}"))]);
     assert!(steps_of(&layers).is_err());
     // Generous, because machines differ; what is quadratic here takes minutes.
-    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    assert!(worked().as_secs() < 20, "{:?} of {:?}", worked(), begin.elapsed());
 }
 
 proptest! {
