@@ -10,6 +10,7 @@ mod exit;
 mod render;
 mod run;
 mod shell;
+mod steps;
 mod trust;
 
 use args::Verb;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
+        Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Config(args) => config::config(args),
         Verb::Trust(args) => trust::trust(&args),
