@@ -5,6 +5,7 @@ use super::github;
 use super::kept::Kept;
 use super::lines::Lines;
 use super::summary;
+use crate::exit::printable;
 use crate::render::text;
 use polder::{Event, EventKind, Output, StepEvent, StepResult, Violation};
 use std::collections::BTreeMap;
@@ -105,17 +106,24 @@ impl Show {
                 self.violations.entry(place).or_default().push(violation.clone());
                 Ok(())
             }
-            EventKind::Downgrade { guarantee, reason } => {
-                let note = format!("without `{guarantee}`: {reason}\n");
-                if place == self.at {
-                    return self.lines.output(Output::Stderr, note.as_bytes());
-                }
-                let kept = self.waiting.entry(place).or_insert_with(|| Kept::new(WAITING_BYTES_MAX));
-                kept.push(Output::Stderr, note.as_bytes());
-                Ok(())
+            EventKind::Downgrade { guarantee, reason } => self.note(place, &format!("without `{guarantee}`: {reason}")),
+            EventKind::Changes { workspace, changed, kept } => {
+                let line = text::changes(Some(workspace)).filter(|_| *changed && *kept);
+                line.map_or(Ok(()), |line| self.note(place, &line))
             }
             EventKind::Ready | EventKind::Limit(_) | EventKind::Exit(_) | EventKind::Stopped => Ok(()),
         }
+    }
+
+    /// A line of polder's own in the middle of a step.
+    fn note(&mut self, place: usize, text: &str) -> io::Result<()> {
+        let line = format!("polder: {}\n", printable(text));
+        if place == self.at {
+            return self.lines.output(Output::Stderr, line.as_bytes());
+        }
+        let kept = self.waiting.entry(place).or_insert_with(|| Kept::new(WAITING_BYTES_MAX));
+        kept.push(Output::Stderr, line.as_bytes());
+        Ok(())
     }
 
     fn heading(&mut self, engine: &str) -> io::Result<()> {
