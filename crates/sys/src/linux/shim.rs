@@ -83,8 +83,11 @@ impl Sweep<'_> {
                 while libc::waitpid(-1, ptr::null_mut(), 0) > 0 {}
             }
         }
-        // A caller that hears of the end does the rest, on the host's side.
-        if last.is_some_and(|record| wire::send(control, &record, &[]).is_ok()) {
+        // A caller that hears of the end does the rest, on the host's side, unless it is killed before it can. Until it
+        // is gone there is no hurry: our own end is the work of taking the namespaces apart, which it does not wait for.
+        if last.is_some_and(|record| wire::send(control, &record, &[]).is_ok())
+            && wire::hears_before_end(control, Tag::Tidy)
+        {
             exit(0)
         }
         for Swept { path, aside, only_with } in self.paths.iter() {
