@@ -3,6 +3,7 @@
 
 mod args;
 mod attack;
+mod audit;
 mod completions;
 mod config;
 mod doctor;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Config(args) => config::config(args),
+        Verb::Audit(args) => audit::audit(args),
         Verb::Trust(args) => trust::trust(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),

@@ -1,10 +1,12 @@
 //! Finding and reading the layers of a configuration: system, user, project, `--config`.
 
+use crate::audit::{self, Recorder};
 use crate::error::Error;
-use polder_facts::{HostPath, Origin};
+use crate::trust;
+use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, Policy, Scope, Trust, find_in, find_project, load,
-    parse, resolve,
+    Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope, Trust, find_in,
+    find_project, load, parse, resolve,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -101,6 +103,26 @@ impl Said {
     /// The policy for a command that belongs to no step.
     pub fn policy(&self, trust: &Trust) -> Result<Policy, Error> {
         resolve(&self.layers, &polder_engines::vocabulary(), &self.scope, trust).map_err(Error::from)
+    }
+
+    /// Who records runs.
+    pub(crate) fn recorder(&self, environment: &BTreeMap<OsString, OsString>) -> Recorder {
+        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value))
+    }
+
+    /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
+    /// can lie around it.
+    pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
+        let own = [audit::directory(environment), trust::store(environment)];
+        for path in own.into_iter().flatten() {
+            let binds = policy.binds.iter().map(|bind| bind.value.host.as_path());
+            let reached =
+                std::iter::once(self.scope.workspace_root.as_path()).chain(binds).any(|shown| path.starts_with(shown));
+            if let Some(text) = path.to_str().filter(|_| reached) {
+                policy.deny_read.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        policy
     }
 
     /// The project's file, if there is one.
