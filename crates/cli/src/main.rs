@@ -11,6 +11,7 @@ mod render;
 mod run;
 mod shell;
 mod trust;
+mod workspace;
 
 use args::Verb;
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
         Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Trust(args) => trust::trust(&args),
         Verb::Completions(args) => completions::completions(&args),

@@ -8,16 +8,42 @@
 #![forbid(unsafe_code)]
 
 mod about;
+mod apply;
+mod change;
+mod choose;
+mod compare;
+mod conflict;
+mod content;
+mod handoff;
+mod hunks;
+mod journal;
+mod known;
+mod lines;
 mod lock;
+mod marks;
 mod name;
+mod patterns;
+mod read;
 mod relative;
 mod remove;
+mod renames;
+mod review;
+mod sides;
+mod steps;
 mod store;
+mod visible;
 mod workspace;
 
 pub use about::{Keep, Mode};
+pub use apply::{Applied, ApplyError, Reverted, Settled, Unwatched, Watch};
+pub use change::{Change, Changes, Forged, Node, NodeKind, What};
+pub use choose::{Choice, Verdict};
+pub use handoff::{Content, Seen, held_back};
+pub use hunks::{Hunk, Line, hunks, is_binary, taken};
 pub use lock::RunLock;
 pub use name::{Name, NameError};
 pub use relative::{NotRelative, Relative};
+pub use review::{Item, Review, Text};
 pub use store::{Begin, Store, StoreError};
+pub use visible::{visible_line, visible_name};
 pub use workspace::{Layers, Workspace};
