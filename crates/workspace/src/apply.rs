@@ -21,7 +21,7 @@ use crate::steps::{Act, Source, Steps};
 use crate::store::StoreError;
 use crate::workspace::{JOURNAL, Workspace};
 use ground::Ground;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::PathBuf;
 
@@ -260,7 +260,7 @@ impl Workspace {
         watch.step("open the journal").map_err(fault)?;
         std::fs::rename(&done, &active).map_err(fault)?;
         record.stage = Stage::Reverting;
-        let paths: Vec<Relative> = record.steps.steps.iter().map(|step| step.path.clone()).collect();
+        let paths: BTreeSet<Relative> = record.steps.steps.iter().map(|step| step.path.clone()).collect();
         let refused = self.take_back(&mut ground, &record, watch)?;
         let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
         Ok(Some(Reverted { restored, refused }))

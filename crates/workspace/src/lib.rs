@@ -1,7 +1,8 @@
 //! Copy-on-write workspaces: a command changes a layer of its own, and the tree changes when somebody says so.
 //!
-//! `begin` makes the layer, in a time that does not depend on the size of the tree. Whoever launches the command mounts
-//! it over the tree.
+//! `begin` makes the layer, in a time that does not depend on the size of the tree, and whoever launches the command
+//! mounts it over the tree. `review` compares layer and tree and says what stands against each change. `apply` puts what
+//! was chosen into the tree, as a transaction; `revert` takes that back. `discard` forgets the layer.
 //!
 //! The layer was written by the command and is an attacker's: nothing in it is followed, believed or executed, and every
 //! call names one entry of a directory that is already open.
