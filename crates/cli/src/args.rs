@@ -32,6 +32,8 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Start a shell in a sandbox, with a terminal of its own.
     Shell(ShellArgs),
+    /// Run the steps of the configuration, each in its sandbox.
+    Steps(Box<StepsArgs>),
     /// Show what this machine can enforce, by trying it.
     Doctor(DoctorArgs),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
@@ -157,6 +159,38 @@ pub(crate) struct ShellArgs {
     /// The shell; bash if it is there, else sh.
     #[arg(value_name = "SHELL")]
     pub(crate) shell: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder steps                            every step, in the order of what waits for what
+  polder steps test                       this one, and what it waits for
+  polder steps --input level=strict       what `{{ inputs.level }}` stands for
+  polder steps --junit report.xml         also a report for CI
+  polder steps --dry-run                  what would run where, and what refuses
+
+Exit code: 0 all passed; 1 a step failed; 125 polder could not do its part; 128+n ended by signal n.")]
+pub(crate) struct StepsArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// What an expression `inputs.NAME` stands for.
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Steps")]
+    pub(crate) input: Vec<String>,
+    /// How many steps run at once.
+    #[arg(short = 'j', long, value_name = "COUNT", help_heading = "Steps")]
+    pub(crate) max_parallelism: Option<std::num::NonZeroUsize>,
+    /// Print what would run where, and run nothing.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+    /// Print events as JSON lines, each with its step.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Write a report in JUnit's format.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
+    /// The steps; all of them when none is named.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod exit;
 mod render;
 mod run;
 mod shell;
+mod steps;
 mod trust;
 mod workspace;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
+        Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),

@@ -29,6 +29,11 @@ fn help_of_shell() {
 }
 
 #[test]
+fn help_of_steps() {
+    check(&["steps"], expect_file![golden("help-steps.txt")]);
+}
+
+#[test]
 fn help_of_doctor() {
     check(&["doctor"], expect_file![golden("help-doctor.txt")]);
 }
