@@ -3,6 +3,7 @@
 use crate::config::{self, Files};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee};
 use polder_policy::Overrides;
@@ -188,6 +189,14 @@ impl Sandbox {
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
         self
+    }
+
+    /// Decides everything about the steps of the configuration that can be decided before the first one has run, and
+    /// starts nothing.
+    pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
+        let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
+        let trust = trust::for_call(&self.environment, self.trusted);
+        PlannedSteps::of(&said, &trust, &self.environment, asked)
     }
 
     /// Decides everything about a run of this command, and starts nothing.

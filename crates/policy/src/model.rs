@@ -247,6 +247,10 @@ pub struct Step {
     pub continue_on_failure: bool,
     /// A condition under which it runs.
     pub condition: Option<Sourced<String>>,
+    /// What it reads on its standard input.
+    pub stdin: Option<Sourced<String>>,
+    /// Its own variables, as they are written; they are also in its policy.
+    pub env: Vec<Sourced<(String, String)>>,
 }
 
 impl Limits {

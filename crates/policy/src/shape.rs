@@ -257,7 +257,8 @@ pub(crate) static STEP: Table = Table {
         key("network", NETWORK_SHAPE, "what may be reached"),
         key("limits", LIMITS_SHAPE, "upper bounds"),
         key("continue_on_failure", Shape::Bool, "whether later steps run when this one fails"),
-        key("if", Shape::Text, "a condition"),
+        key("if", Shape::Text, "an expression; the step is skipped unless it holds"),
+        key("stdin", Shape::Text, "what the step reads; nothing when absent"),
     ]],
 };
 

@@ -3,3 +3,5 @@
 #![expect(dead_code, unused_imports, reason = "the engine that uses the client is being built on it")]
 
 mod api;
+mod daemon;
+mod kind;
