@@ -13,6 +13,7 @@ mod run;
 mod shell;
 mod steps;
 mod trust;
+mod workspace;
 
 use args::Verb;
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Verb::Shell(args) => shell::shell(args),
         Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),
         Verb::Trust(args) => trust::trust(&args),

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::planned::{Begun, Planned};
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
-use polder_policy::{EnvRules, Fault, Faults, Policy, ResolveError, Trust, resolve_step, steps};
+use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
 use polder_run::{Parting, Streams, Supervision};
 use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
 use polder_sys::wait::{self, Signals};
@@ -194,8 +194,9 @@ fn policy_of(said: &Said, trust: &Trust, asked: &StepsAsked, work: &Work) -> Res
         Error::from(Faults(vec![Fault { origin: work.origin.clone(), message: error.0, hint: None }]))
     })?;
     let vocabulary = polder_engines::vocabulary();
-    resolve_step(&said.layers, &vocabulary, &said.scope, trust, &work.name, sandbox)
-        .map_err(|error: ResolveError| error.into())
+    let mut policy = resolve_step(&said.layers, &vocabulary, &said.scope, trust, &work.name, sandbox)?;
+    said.name_workspace(&mut policy);
+    Ok(policy)
 }
 
 fn scope_of(asked: &StepsAsked, env: BTreeMap<String, String>) -> Scope {

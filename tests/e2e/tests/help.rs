@@ -55,6 +55,14 @@ fn help_of_audit() {
 }
 
 #[test]
+fn help_of_workspace() {
+    check(&["workspace"], expect_file![golden("help-workspace.txt")]);
+    for verb in ["list", "diff", "apply", "discard", "revert"] {
+        check(&["workspace", verb], expect_file![golden(&format!("help-workspace-{verb}.txt"))]);
+    }
+}
+
+#[test]
 fn help_of_trust() {
     check(&["trust"], expect_file![golden("help-trust.txt")]);
 }
