@@ -35,8 +35,6 @@ pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
     let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false, why: NOT_BUILT };
     let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true, why: NOT_BUILT };
     let engines = [
-        image("podman", &[], EngineClass::Container),
-        image(IMAGE_ENGINE, &["container"], EngineClass::Container),
         image("vm", &[], EngineClass::Vm),
         engine("wasi", &[], EngineClass::Wasm),
         engine("hyperlight", &[], EngineClass::Vm),

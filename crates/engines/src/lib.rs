@@ -5,6 +5,8 @@ mod absent;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
+mod container;
+#[cfg(target_os = "linux")]
 mod firejail;
 mod in_place;
 #[cfg(target_os = "linux")]
@@ -34,7 +36,12 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
 #[cfg(target_os = "linux")]
 pub fn auto() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(native::Native), Box::new(bubblewrap::Bubblewrap)]
+    vec![
+        Box::new(native::Native),
+        Box::new(bubblewrap::Bubblewrap),
+        Box::new(container::Containers::PODMAN),
+        Box::new(container::Containers::DOCKER),
+    ]
 }
 
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.

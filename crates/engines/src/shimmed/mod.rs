@@ -2,6 +2,7 @@
 
 mod cgroup;
 mod etc;
+mod ground;
 mod inside;
 mod judge;
 mod masks;
@@ -13,7 +14,8 @@ pub(crate) mod testing;
 
 pub(crate) use cgroup::{counts_pids, make_cgroup};
 pub(crate) use etc::etc;
-pub(crate) use inside::{c, inside};
+pub(crate) use ground::{access, ground, net};
+pub(crate) use inside::{c, inside, inside_of};
 pub(crate) use judge::{Judge, RESERVED_MAX, enforced, gap};
 pub(crate) use masks::{hides, identity, masks, relative};
 pub(crate) use places::{DEVICE_LINKS, DEVICES, has_private_home, var_tmp_holds_mounts};
