@@ -90,6 +90,12 @@ pub(crate) struct PolicyArgs {
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
+    /// Begin a new workspace with the changes of this one, which stays as it is.
+    #[arg(long, value_name = "NAME", help_heading = "Policy")]
+    pub(crate) from: Option<String>,
+    /// Keep changes apart from the real tree, and throw them away at the end.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) discard: bool,
     /// Memory of all processes together, such as 512M.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) memory: Option<String>,
@@ -288,6 +294,8 @@ impl PolicyArgs {
             workdir,
             cow,
             workspace,
+            from,
+            discard,
             memory,
             cpus,
             pids,
@@ -309,6 +317,8 @@ impl PolicyArgs {
             read_only: read_only.then_some(true),
             cow: cow.then_some(true),
             workspace,
+            from,
+            discard: discard.then_some(true),
             workdir,
             memory,
             cpus,

@@ -59,8 +59,12 @@ fn foreign() -> Vec<Box<dyn Engine>> {
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
 #[cfg(not(target_os = "linux"))]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    let only = |id, aliases| absent::linux_only(id, aliases, polder_engine::EngineClass::Namespace);
-    vec![only("bubblewrap", &["bwrap"]), only("firejail", &[]), only("nsjail", &[])]
+    let only =
+        |id, aliases: &'static [&'static str]| absent::linux_only(id, aliases, polder_engine::EngineClass::Namespace);
+    let image = |id, aliases| absent::linux_only_with_images(id, aliases, polder_engine::EngineClass::Container);
+    let mut engines = vec![only("bubblewrap", &["bwrap"]), only("firejail", &[]), only("nsjail", &[])];
+    engines.extend([image("podman", &[]), image(absent::IMAGE_ENGINE, &["container"])]);
+    engines
 }
 
 /// The engine with this name.

@@ -82,6 +82,30 @@ impl Sandbox {
         self
     }
 
+    /// Changes go to a layer of their own, and the real tree stays as it is.
+    pub fn cow(mut self) -> Self {
+        self.overrides.cow = Some(true);
+        self
+    }
+
+    /// The same, in a workspace that several runs share by this name.
+    pub fn workspace(mut self, name: impl Into<String>) -> Self {
+        self.overrides.workspace = Some(name.into());
+        self
+    }
+
+    /// A new workspace begins with the changes of this one, which stays as it is.
+    pub fn from_workspace(mut self, name: impl Into<String>) -> Self {
+        self.overrides.from = Some(name.into());
+        self
+    }
+
+    /// Changes are kept apart from the real tree and thrown away at the end.
+    pub fn discard(mut self) -> Self {
+        self.overrides.discard = Some(true);
+        self
+    }
+
     /// Where the workspace appears inside: an absolute path, or `host`.
     pub fn workdir(mut self, path: impl Into<String>) -> Self {
         self.overrides.workdir = Some(path.into());

@@ -106,6 +106,17 @@ pub struct Workspace {
     pub mode: WorkspaceMode,
     /// A name under which several runs share one workspace.
     pub name: Option<String>,
+    /// The workspace whose changes a new one begins with; it stays as it is.
+    pub from: Option<String>,
+    /// Whether the changes stay for review when the run has ended.
+    pub keep: bool,
+}
+
+impl Workspace {
+    /// The real tree, or a way to keep changes apart from it for review.
+    pub const fn of(mode: WorkspaceMode) -> Self {
+        Self { mode, name: None, from: None, keep: true }
+    }
 }
 
 /// The ways to give a command a tree to work on.

@@ -216,6 +216,8 @@ static WORKSPACE: Table = Table {
     keys: &[&[
         key("mode", Shape::Word(WORKSPACE_MODES), "the way"),
         key("name", Shape::Text, "a name under which several runs share it"),
+        key("from", Shape::Text, "the workspace whose changes a new one begins with"),
+        key("keep", Shape::Bool, "whether the changes stay for review when the run has ended"),
     ]],
 };
 

@@ -149,6 +149,12 @@ impl Scene {
         false
     }
 
+    /// How strong the engine is.
+    pub(crate) fn class(&self) -> EngineClass {
+        let engines = polder::engines();
+        engines.iter().find(|engine| engine.id() == self.engine).expect("the engine in question").class()
+    }
+
     /// A policy with the gaps accepted that the engine has for the built-in one.
     pub(crate) fn accepting(&self, sandbox: Sandbox) -> Sandbox {
         self.accepted.iter().fold(sandbox, |sandbox, guarantee| sandbox.accept(*guarantee))

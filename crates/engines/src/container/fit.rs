@@ -64,8 +64,7 @@ fn limits(verdicts: &mut BTreeMap<Guarantee, Verdict>, kind: Kind, plan: &Plan, 
         verdicts.insert(Guarantee::Memory, verdict);
     }
     if plan.limits.cpus.is_some() {
-        let verdict =
-            if held { enforced("the container's cpu cgroup") } else { Verdict::Cannot { gap: lacking() } };
+        let verdict = if held { enforced("the container's cpu cgroup") } else { Verdict::Cannot { gap: lacking() } };
         verdicts.insert(Guarantee::Cpus, verdict);
     }
     if plan.limits.pids.is_some() {
@@ -85,13 +84,16 @@ fn limits(verdicts: &mut BTreeMap<Guarantee, Verdict>, kind: Kind, plan: &Plan, 
 fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
     let mut gaps = judge.impossible_beside_images();
     let plan = judge.plan;
-    if let Some(image) = &plan.image
-        && let Image::Compose { .. } = image.value
-    {
-        gaps.push(gap(
-            format!("{}: services of a compose file are not in this build", image.origin),
-            Some("use `image` or `dockerfile`".to_owned()),
-        ));
+    if let Some(image) = &plan.image {
+        let what = match image.value {
+            Image::Named(_) => None,
+            Image::Recipe(_) | Image::Inline(_) => Some("images that are built"),
+            Image::Compose { .. } => Some("services of a compose file"),
+        };
+        if let Some(what) = what {
+            let reason = format!("{}: {what} are not in this build", image.origin);
+            gaps.push(gap(reason, Some("use `image`, by name".to_owned())));
+        }
     }
     if let Some(table) = plan.engine_options.get(kind.id())
         && let Err(reason) = Options::parse(Some(&table.value))

@@ -4,7 +4,7 @@
 
 use super::lower::OWN;
 use crate::shimmed::{access, c, has_private_home, masks, net, relative};
-use polder_plan::{Plan, Written};
+use polder_plan::{Plan, Shown, Written};
 use polder_sys::{Access, Ground, Identity, Missing, Root, Source, Step};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,37 @@ pub(super) const FILES: [&str; 2] = ["/etc/passwd", "/etc/group"];
 /// Those that the daemon has mounted itself.
 const DAEMONS: [&str; 3] = ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
 
+/// Places of the image that are private, in memory; more mount points below them are made there.
+const PRIVATE: [&str; 2] = ["/tmp", "/var/tmp"];
+
 /// Directories of the container that are mount points.
 pub(super) fn directories(plan: &Plan) -> Vec<PathBuf> {
-    let mut directories: Vec<PathBuf> = ["/.polder/private", "/run/polder", "/tmp", "/var/tmp"].map(PathBuf::from).into();
-    if has_private_home(plan) && !directories.iter().any(|own| own == plan.identity.home.as_path()) {
-        directories.push(plan.identity.home.as_path().to_owned());
+    let mut directories: Vec<PathBuf> =
+        ["/.polder/private", "/run/polder"].into_iter().chain(PRIVATE).map(PathBuf::from).collect();
+    let home = plan.identity.home.as_path();
+    if has_private_home(plan) && !PRIVATE.iter().any(|place| home.starts_with(place)) {
+        directories.push(home.to_owned());
     }
-    // A mount point below another is made when the other is there.
-    directories.sort();
     directories
+}
+
+/// Whether a place lies below a private one, so that the sandbox makes it itself.
+pub(super) fn is_below_private(plan: &Plan, guest: &Path) -> bool {
+    let home = plan.identity.home.as_path();
+    let below = |place: &Path| guest != place && guest.starts_with(place);
+    PRIVATE.iter().any(|place| below(Path::new(place))) || (has_private_home(plan) && below(home))
+}
+
+/// Makes a place below a private one, with the directories above it.
+fn make(steps: &mut Vec<Step>, at: &Path, directory: bool) {
+    let parents: Vec<&Path> = at.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()).collect();
+    // Those that are there already stay as they are.
+    steps.extend(parents.iter().rev().skip(1).map(|dir| Step::Directory { at: c(dir), mode: 0o755 }));
+    steps.push(if directory {
+        Step::Directory { at: c(at), mode: 0o755 }
+    } else {
+        Step::File { at: c(at), content: CString::default(), mode: 0o644 }
+    });
 }
 
 pub(super) fn image_ground(plan: &Plan, identity: Identity) -> Ground {
@@ -59,7 +81,11 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
     directory(&mut steps, "var-tmp", 0o1777, Path::new("var/tmp"));
     directory(&mut steps, "run", 0o755, Path::new("run/polder"));
     if has_private_home(plan) {
-        directory(&mut steps, "home", 0o700, relative(&plan.identity.home));
+        let home = relative(&plan.identity.home);
+        if PRIVATE.iter().any(|place| plan.identity.home.as_path().starts_with(place)) {
+            make(&mut steps, home, true);
+        }
+        directory(&mut steps, "home", 0o700, home);
     }
     let ours = |written: &&Written| {
         let path = written.path.as_path();
@@ -71,6 +97,10 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
         show(&mut steps, &name, relative(&written.path), Access::ReadOnly);
     }
     for shown in &plan.files.shown {
+        let within = |outer: &Shown| outer.guest != shown.guest && shown.guest.is_within(&outer.guest);
+        if is_below_private(plan, shown.guest.as_path()) && !plan.files.shown.iter().any(within) {
+            make(&mut steps, relative(&shown.guest), shown.directory);
+        }
         let source = Source::Resolved { path: c(shown.host.as_os_str()) };
         steps.push(Step::Bind { source, at: c(relative(&shown.guest)), access: access(shown.access) });
     }

@@ -7,6 +7,8 @@ use super::lower::{Located, Lowered, Setting, lower};
 use super::owner;
 use super::place::{self, Place};
 use super::program::own_program;
+use super::ready::ready_image;
+use super::socket::connect;
 use crate::shimmed::{ShimmedRun, c, describe, setup};
 use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
@@ -19,10 +21,10 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let Services { stdio, terminal, ahead: _ } = services;
     let plan = fitted.plan();
     let uid = fitted.host().user.uid;
-    let client: Client = super::connect(kind, fitted.host())?;
+    let client = connect(kind, fitted.host())?;
     tidy(&client, uid);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
-    let image = super::ready_image(&client, kind, plan)?;
+    let image = ready_image(&client, plan)?;
     let program = own_program(&place, image.env.is_some()).map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)

@@ -4,7 +4,7 @@
 //! below one directory of ours; where a command finds it, and what it may do with it, the sandbox inside decides.
 
 use super::fit::{counts_pids, has_cgroups};
-use super::image_ground::image_ground;
+use super::image_ground::{FILES, directories, image_ground, is_below_private};
 use super::kind::Kind;
 use super::options::Options;
 use crate::shimmed::{c, ground, identity, inside_of, relative};
@@ -86,10 +86,7 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
     let counted = counts_pids(setting.kind, plan, fitted.host());
     let limited = has_cgroups(setting.kind, plan, fitted.host());
     let bounds = bounds(plan, limited);
-    let mut mounts = vec![
-        mount(setting.program, PROGRAM, true),
-        mount(setting.door, Door::DIRECTORY, true),
-    ];
+    let mut mounts = vec![mount(setting.program, PROGRAM, true), mount(setting.door, Door::DIRECTORY, true)];
     mounts.extend(places(plan, setting));
     if by_daemon {
         for (number, (shown, located)) in plan.files.shown.iter().zip(setting.shown).enumerate() {
@@ -195,13 +192,14 @@ fn places(plan: &Plan, setting: &Setting<'_>) -> Vec<Value> {
     }
     let directory = |at: &Path| mount(setting.empty, &at.to_string_lossy(), true);
     let file = |at: &Path| mount(setting.file, &at.to_string_lossy(), true);
-    let mut places = super::image_ground::directories(plan).iter().map(|at| directory(at)).collect::<Vec<_>>();
-    places.extend(super::image_ground::FILES.iter().map(|at| file(Path::new(at))));
+    let mut places = directories(plan).iter().map(|at| directory(at)).collect::<Vec<_>>();
+    places.extend(FILES.iter().map(|at| file(Path::new(at))));
     let holds = |inner: &polder_plan::Shown| {
         plan.files.shown.iter().any(|outer| outer.guest != inner.guest && inner.guest.is_within(&outer.guest))
     };
     // Below something that is shown, the mount point must be there: nothing is made on the host.
-    for shown in plan.files.shown.iter().filter(|shown| !holds(shown)) {
+    let made_inside = |shown: &polder_plan::Shown| is_below_private(plan, shown.guest.as_path());
+    for shown in plan.files.shown.iter().filter(|shown| !holds(shown) && !made_inside(shown)) {
         places.push(if shown.directory { directory(shown.guest.as_path()) } else { file(shown.guest.as_path()) });
     }
     places

@@ -9,7 +9,7 @@
 //! it, `launch` carries that out, `life` is a container from its beginning to its end, `owner` and `place` find what a
 //! killed polder left behind.
 
-#![expect(dead_code, unused_imports, reason = "the engine that uses the client is being built on it")]
+#![expect(dead_code, unused_imports, reason = "the client is for more than what is built on it so far")]
 
 mod api;
 mod fit;
@@ -23,8 +23,9 @@ mod options;
 mod owner;
 mod place;
 mod program;
+mod ready;
+mod socket;
 
-use api::Client;
 use kind::Kind;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
@@ -70,7 +71,7 @@ impl Engine for Containers {
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {
-        match connect(self.0, host) {
+        match socket::connect(self.0, host) {
             Ok(client) => Availability::Available { detail: client.socket().display().to_string() },
             Err(LaunchError { failure, remedy }) => Availability::Unavailable {
                 reason: LaunchError { failure, remedy: None }.to_string(),
@@ -85,36 +86,5 @@ impl Engine for Containers {
 
     fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
         launch::launch(self.0, &fitted, services)
-    }
-}
-
-struct Ready {
-    name: String,
-    env: Option<Vec<String>>,
-}
-
-fn connect(kind: Kind, host: &HostFacts) -> Result<Client, LaunchError> {
-    let variable = match kind { Kind::Docker => "DOCKER_HOST", Kind::Podman => "CONTAINER_HOST" };
-    let text = host.environment.get(&std::ffi::OsString::from(variable)).cloned().unwrap_or_default();
-    let text = text.to_string_lossy().into_owned();
-    let path = text.strip_prefix("unix://").unwrap_or("/var/run/docker.sock");
-    let client = Client::new(path.into(), host.user.uid);
-    let ping = client.ping(api::Deadline::quick()).map_err(|e| life::said("reach the daemon", e))?;
-    let version = ping.version.unwrap_or(api::ApiVersion::OLDEST).min(api::ApiVersion::NEWEST);
-    Ok(client.speak(version))
-}
-
-fn ready_image(client: &Client, kind: Kind, plan: &Plan) -> Result<Ready, LaunchError> {
-    match &plan.image {
-        None => {
-            host_image::make(client).map_err(|error| life::said("make the empty image", error))?;
-            Ok(Ready { name: host_image::NAME.to_owned(), env: None })
-        }
-        Some(image) => {
-            let polder_policy::Image::Named(name) = &image.value else { panic!("later") };
-            let parsed = name.parse().map_err(|error| crate::shimmed::setup(error, None))?;
-            let facts = client.inspect_image(&parsed, api::Deadline::quick()).map_err(|e| life::said("find the image", e))?;
-            Ok(Ready { name: name.clone(), env: Some(facts.env) })
-        }
     }
 }

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn a_container_of_a_living_owner_stays() {
-        let own: BTreeMap<String, String> = labels(7).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let own: BTreeMap<String, String> =
+            labels(7).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         assert!(!is_orphan(&own));
         let mut dead = own.clone();
         dead.insert(START.to_owned(), "1".to_owned());

@@ -22,9 +22,9 @@ impl NoProgram {
     /// What to do about it.
     pub(super) fn remedy(&self) -> Option<String> {
         match self {
-            Self::NotPolder => Some(
-                "a program that uses polder as a library calls `polder::become_shim_if_asked()` first".to_owned(),
-            ),
+            Self::NotPolder => {
+                Some("a program that uses polder as a library calls `polder::become_shim_if_asked()` first".to_owned())
+            }
             Self::NeedsLibraries => {
                 Some("use the static binary of polder (`cargo xtask build` makes one), or link statically".to_owned())
             }

@@ -1,8 +1,6 @@
 //! The ground that we build ourselves, from a judged plan. Pure: what is missing on the host was found out before.
 
-use super::{
-    DEVICE_LINKS, DEVICES, c, etc, has_private_home, hides, identity, masks, relative, var_tmp_holds_mounts,
-};
+use super::{DEVICE_LINKS, DEVICES, c, etc, has_private_home, hides, identity, masks, relative, var_tmp_holds_mounts};
 use polder_engine::Fitted;
 use polder_facts::GuestPath;
 use polder_plan::{Plan, Shown, SystemKind};

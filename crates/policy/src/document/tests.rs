@@ -179,6 +179,17 @@ fn the_same_keys_work_in_toml_and_json() {
 }
 
 #[test]
+fn what_belongs_to_a_layer_needs_one() {
+    let text =
+        "sandboxes:\n  a:\n    workspace:\n      mode: direct\n      name: w\n      from: v\n      keep: false\n";
+    expect![[r#"
+        polder.yaml:5: `name` works with `mode: cow` or `mode: worktree`
+        polder.yaml:6: `from` works with `mode: cow` or `mode: worktree`
+        polder.yaml:7: `keep` works with `mode: cow` or `mode: worktree`"#]]
+    .assert_eq(&faults("polder.yaml", text));
+}
+
+#[test]
 fn all_faults_are_reported_at_once_in_the_order_of_the_file() {
     let text = "
 sandboxs: {}

@@ -188,8 +188,6 @@ fn peer(socket: BorrowedFd<'_>) -> Result<libc::ucred, Errno> {
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
     let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
     // SAFETY: `peer` and its size are valid for writing.
-    check_int(unsafe {
-        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut peer).cast(), &raw mut length)
-    })?;
+    check_int(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut peer).cast(), &raw mut length) })?;
     Ok(peer)
 }

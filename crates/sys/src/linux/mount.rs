@@ -26,6 +26,7 @@ pub(crate) const NODEV: u64 = 0x4;
 pub(crate) const NOEXEC: u64 = 0x8;
 const IDMAP: u64 = 0x0010_0000;
 
+const RESOLVE_NO_XDEV: u64 = 0x01;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_NO_SYMLINKS: u64 = 0x04;
 const RESOLVE_BENEATH: u64 = 0x08;
@@ -66,6 +67,12 @@ pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
 pub(crate) fn open_beneath(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
     let flags = libc::O_PATH | libc::O_DIRECTORY;
     open_how(tree.as_raw_fd(), path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+}
+
+/// A directory of the same file system below another one, to list and to work in. No symbolic link is followed.
+pub(crate) fn open_directory_below(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
+    let resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV;
+    open_how(tree.as_raw_fd(), path, libc::O_RDONLY | libc::O_DIRECTORY, resolve)
 }
 
 /// A detached copy of the mounts at a path, with flags set on all of them.

@@ -1,10 +1,10 @@
 use super::super::Native;
 use super::*;
+use crate::shimmed::c;
 use crate::shimmed::testing::{linux_host, much, text};
 use expect_test::{ExpectFile, expect_file};
 use polder_facts::{Guarantee, HostFacts, Mechanism, Origin, Probe, Sourced};
 use polder_policy::{Policy, built_in};
-use crate::shimmed::c;
 use polder_sys::{Access, Identity, Step};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
