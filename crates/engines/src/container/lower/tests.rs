@@ -77,7 +77,7 @@ fn an_image_for_an_ordinary_user_by_the_other_daemon() {
 #[test]
 fn no_request_gives_a_right_or_shows_a_socket() {
     let env = ["PATH=/bin".to_owned()];
-    for (policy, image) in [(limited(), None), (built_in(), None), (with_image(), Some(env.as_slice()))] {
+    for (policy, image) in [(much(), None), (built_in(), None), (with_image(), Some(env.as_slice()))] {
         for uid in [0, 1000] {
             for engine in [&Containers::DOCKER, &Containers::PODMAN] {
                 let Lowered { request, .. } = lowered(engine, &policy, linux_host(uid), image);
