@@ -87,8 +87,10 @@ impl fmt::Display for Plan {
                 Role::Repository => "repository",
                 Role::Bind => "bind",
             };
+            let apart = shown.role == Role::Workspace && workspace.value.mode != WorkspaceMode::Direct;
             let access = match shown.access {
                 Access::ReadOnly => "read-only",
+                Access::ReadWrite if apart => "read-write, in a layer of its own",
                 Access::ReadWrite => "read-write",
             };
             out.row(role, &format!("{} at {} ({access})", shown.host, shown.guest), &shown.origin)?;

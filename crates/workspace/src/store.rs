@@ -213,6 +213,10 @@ impl Store {
             let own = tree::open_root(&place)?;
             if polder_sys::wait::effective_ids().0 == 0 {
                 tree::change_owner(own.as_fd(), OsStr::new(UPPER), tree.uid, tree.gid)?;
+                // Root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
+                // above stays closed.
+                tree::change_owner(own.as_fd(), OsStr::new(WORK), tree.uid, tree.gid)?;
+                tree::change_mode(self.directory.as_fd(), OsStr::new(&fresh), 0o711)?;
             }
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.join(lock::FILE))?;

@@ -3,7 +3,7 @@
 use crate::about::{About, Keep, Mode};
 use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
-use crate::remove::remove_tree;
+use crate::remove::{remove_below, remove_tree};
 use crate::store::StoreError;
 use polder_sys::tree::{self, Moment};
 use std::ffi::OsStr;
@@ -83,6 +83,13 @@ impl Workspace {
         Ok(lock)
     }
 
+    /// Whether its name still leads to it: one that somebody discarded before we had the lock is gone.
+    pub fn is_there(&self) -> bool {
+        let own = tree::stat_of(self.directory.as_fd());
+        let named = tree::open_root(&self.place).and_then(|named| tree::stat_of(named.as_fd()));
+        matches!((own, named), (Ok(own), Ok(named)) if (own.device, own.inode) == (named.device, named.inode))
+    }
+
     pub(crate) fn lock(&self) -> Result<RunLock, StoreError> {
         match lock::ask(self.directory.as_fd()).map_err(self.fault("lock"))? {
             Asked::Got(lock) => Ok(lock),
@@ -105,6 +112,17 @@ impl Workspace {
         self.about.hidden.extend(fresh);
         self.about.hidden.sort();
         write_about(&self.place, &self.about).map_err(self.fault("write about.json of"))
+    }
+
+    /// Makes the kernel's scratch empty. An earlier run left a mark there by which the kernel refuses a layer that was not
+    /// written to disk; the layer is what that run left all the same, as long as the machine was up.
+    pub fn clear_work(&self) -> Result<(), StoreError> {
+        let work =
+            tree::open_below(self.directory.as_fd(), Path::new(WORK)).map_err(self.fault("open the scratch of"))?;
+        for name in tree::names(work.as_fd()).map_err(self.fault("read the scratch of"))? {
+            remove_below(work.as_fd(), &name).map_err(self.fault("clear the scratch of"))?;
+        }
+        Ok(())
     }
 
     /// Whether the command left anything in the layer.

@@ -3,8 +3,9 @@
 //! The daemon has made the mount points, in the container's own layer: nothing is made in the image or on the host.
 
 use super::lower::OWN;
-use crate::shimmed::{access, c, has_private_home, masks, net, relative};
-use polder_plan::{Plan, Shown, Written};
+use crate::shimmed::{access, bring_layers, c, has_private_home, lay_layers, masks, net, relative};
+use polder_engine::Layers;
+use polder_plan::{Plan, Role, Shown, Written};
 use polder_sys::{Access, Ground, Identity, Missing, Root, Source, Step};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -48,13 +49,13 @@ fn make(steps: &mut Vec<Step>, at: &Path, directory: bool) {
     });
 }
 
-pub(super) fn image_ground(plan: &Plan, identity: Identity) -> Ground {
+pub(super) fn image_ground(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Ground {
     Ground {
         identity,
         net: net(plan),
         root: Root::Found,
         scratch_bytes: plan.files.scratch.0,
-        steps: steps(plan, identity),
+        steps: steps(plan, layers, identity),
         hostname: c(plan.identity.hostname),
     }
 }
@@ -64,7 +65,7 @@ fn private(name: &str) -> PathBuf {
     Path::new(&Root::PRIVATE.to_string_lossy().into_owned()).join(name)
 }
 
-fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
+fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> {
     let mut steps = Vec::new();
     let show = |steps: &mut Vec<Step>, name: &str, at: &Path, access| {
         let path = c(Path::new("/").join(private(name)));
@@ -101,8 +102,17 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
         if is_below_private(plan, shown.guest.as_path()) && !plan.files.shown.iter().any(within) {
             make(&mut steps, relative(&shown.guest), shown.directory);
         }
-        let source = Source::Resolved { path: c(shown.host.as_os_str()) };
-        steps.push(Step::Bind { source, at: c(relative(&shown.guest)), access: access(shown.access) });
+        let at = relative(&shown.guest);
+        match layers.filter(|_| shown.role == Role::Workspace) {
+            Some(layers) => {
+                steps.extend(bring_layers(layers));
+                steps.extend(lay_layers(layers, at, shown.access));
+            }
+            None => {
+                let source = Source::Resolved { path: c(shown.host.as_os_str()) };
+                steps.push(Step::Bind { source, at: c(at), access: access(shown.access) });
+            }
+        }
     }
     steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
     steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: CString::default(), mode: 0 });

@@ -3,23 +3,27 @@
 use super::api::Client;
 use super::kind::Kind;
 use super::life::Container;
-use super::lower::{Located, Lowered, Setting, lower};
+use super::lower::{Located, Lowered, Setting, lower, resolved};
 use super::owner;
 use super::place::{self, Place};
 use super::program::own_program;
 use super::ready::ready_image;
 use super::socket::connect;
-use crate::shimmed::{ShimmedRun, c, describe, setup};
+use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
 use polder_sys::Recipe;
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _ } = services;
+    let Services { stdio, terminal, ahead: _, layers } = services;
     let plan = fitted.plan();
+    let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
     let client = connect(kind, fitted.host())?;
     tidy(&client, uid);
@@ -30,12 +34,13 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         setup(error, remedy)
     })?;
     let (mut shown, mut held) = (Vec::new(), Vec::new());
-    for (number, tree) in plan.files.shown.iter().enumerate() {
-        let located = polder_sys::locate(&c(tree.host.as_os_str())).map_err(|errno| {
+    for (number, path) in resolved(fitted, layers.as_ref(), image.env.as_deref()).iter().enumerate() {
+        let host = Path::new(OsStr::from_bytes(path.as_bytes()));
+        let located = polder_sys::locate(path).map_err(|errno| {
             let remedy = "it is gone, or a part of it became a symbolic link; look at it and run again";
-            setup(io::Error::other(format!("cannot show `{}`: {errno}", tree.host)), Some(remedy.to_owned()))
+            setup(io::Error::other(format!("cannot show `{}`: {errno}", host.display())), Some(remedy.to_owned()))
         })?;
-        let link = place.name(tree.host.as_path(), number).map_err(|error| setup(error, None))?;
+        let link = place.name(host, number).map_err(|error| setup(error, None))?;
         shown.push(Located { link, device: located.device, inode: located.inode });
         // Held until the shim has looked, so that its number belongs to no other file meanwhile.
         held.push(located);
@@ -48,6 +53,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         door: &place.door(),
         empty: &place.empty(),
         file: &place.file(),
+        layers: layers.as_ref(),
         shown: &shown,
         labels: &owner::labels(uid),
     };

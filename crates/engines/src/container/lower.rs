@@ -7,15 +7,15 @@ use super::fit::{counts_pids, has_cgroups};
 use super::image_ground::{FILES, directories, image_ground, is_below_private};
 use super::kind::Kind;
 use super::options::Options;
-use crate::shimmed::{c, ground, identity, inside_of, relative};
-use polder_engine::Fitted;
+use crate::shimmed::{c, ground, identity, inside_of};
+use polder_engine::{Fitted, Layers};
 use polder_plan::{Plan, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::cgroup::Bounds;
-use polder_sys::{Door, Ground, Identity, Inside, Source, Step, Terminal};
+use polder_sys::{Access, Door, Ground, Identity, Inside, Source, Step, Terminal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::path::{Path, PathBuf};
 
 /// Where everything of ours is inside.
@@ -41,7 +41,9 @@ pub(super) struct Setting<'a> {
     /// An empty directory and an empty file.
     pub(super) empty: &'a Path,
     pub(super) file: &'a Path,
-    /// Device and number of what is shown, with a short name for it, in the plan's order.
+    /// What the workspace is made of, where it is not the real tree.
+    pub(super) layers: Option<&'a Layers>,
+    /// Device and number of what is shown, with a short name for it, in the order of [`resolved`].
     pub(super) shown: &'a [Located],
     pub(super) labels: &'a BTreeMap<&'static str, String>,
 }
@@ -73,26 +75,16 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
         Identity::Range { uid, gid, base, .. } => (base + uid, base + gid),
         Identity::HostRoot => (0, 0),
     };
-    let mut ground = match setting.image_env {
-        Some(_) => image_ground(plan, identity),
-        None => ground(fitted),
-    };
-    // What belongs to a range is handed over by descriptor, with its owners mapped; the daemon never sees it.
-    let by_daemon = !matches!(identity, Identity::Range { .. });
-    find_inside(&mut ground, by_daemon);
-    if by_daemon {
-        check(&mut ground, plan, setting.shown);
-    }
+    let mut ground = sketch(fitted, setting.layers, plan, setting.image_env.is_some());
+    find_configuration(&mut ground);
     let counted = counts_pids(setting.kind, plan, fitted.host());
     let limited = has_cgroups(setting.kind, plan, fitted.host());
     let bounds = bounds(plan, limited);
     let mut mounts = vec![mount(setting.program, PROGRAM, true), mount(setting.door, Door::DIRECTORY, true)];
     mounts.extend(places(plan, setting));
-    if by_daemon {
-        for (number, (shown, located)) in plan.files.shown.iter().zip(setting.shown).enumerate() {
-            let read_only = shown.access == polder_policy::Access::ReadOnly;
-            mounts.push(mount(&located.link, &format!("{OWN}/shown/{number}"), read_only));
-        }
+    // What belongs to a range is handed over by descriptor, with its owners mapped; the daemon never sees it.
+    if !matches!(identity, Identity::Range { .. }) {
+        mounts.extend(by_daemon(&mut ground, setting.shown));
     }
     let options = Options::parse(plan.engine_options.get(setting.kind.id()).map(|table| table.value.as_str()));
     let runtime = options.ok().and_then(|options| options.runtime);
@@ -123,39 +115,54 @@ fn is_place(home: &polder_facts::GuestPath) -> bool {
     path != Path::new("/") && ["/proc", "/dev", "/sys", "/run/polder", OWN].iter().all(|own| !path.starts_with(own))
 }
 
-/// Turns the host's paths of a ground into those at which the container has them.
-fn find_inside(ground: &mut Ground, by_daemon: bool) {
-    let mut number = 0;
+/// The sandbox in the container, with the host's own paths.
+fn sketch(fitted: &Fitted, layers: Option<&Layers>, plan: &Plan, in_image: bool) -> Ground {
+    if in_image { image_ground(plan, layers, identity(fitted)) } else { ground(fitted, layers) }
+}
+
+/// The paths of the host that a run is shown, in order.
+pub(super) fn resolved(fitted: &Fitted, layers: Option<&Layers>, image_env: Option<&[String]>) -> Vec<CString> {
+    let plan = filled_in(fitted.plan(), image_env);
+    let steps = sketch(fitted, layers, &plan, image_env.is_some()).steps;
+    let paths = steps.into_iter().filter_map(|step| match step {
+        Step::Bind { source: Source::Resolved { path }, .. } => Some(path),
+        _ => None,
+    });
+    paths.collect()
+}
+
+/// Turns the host's paths of a ground into those at which the container has them, and gives the mounts that bring them
+/// there. The daemon is not believed: what stands where a path is shown must be the very file that the caller opened.
+fn by_daemon(ground: &mut Ground, shown: &[Located]) -> Vec<Value> {
+    let (mut steps, mut mounts) = (Vec::new(), Vec::new());
+    let mut shown = shown.iter().enumerate();
+    for mut step in std::mem::take(&mut ground.steps) {
+        let mut check = None;
+        if let Step::Bind { source: Source::Resolved { path }, at, access } = &mut step
+            && let Some((number, located)) = shown.next()
+        {
+            let inside = format!("{OWN}/shown/{number}");
+            mounts.push(mount(&located.link, &inside, *access == Access::ReadOnly));
+            *path = c(inside);
+            check = Some(Step::Same { at: at.clone(), device: located.device, inode: located.inode });
+        }
+        steps.push(step);
+        steps.extend(check);
+    }
+    ground.steps = steps;
+    mounts
+}
+
+/// The host's configuration is shown to the container at a place of ours.
+fn find_configuration(ground: &mut Ground) {
     for step in &mut ground.steps {
         match step {
-            Step::Bind { source: Source::Resolved { path }, .. } => {
-                if by_daemon {
-                    *path = c(format!("{OWN}/shown/{number}"));
-                }
-                number += 1;
-            }
             // The daemon writes this one for the container, from wherever the host has it.
             Step::ShowIfThere { from, .. } if from.as_bytes() == b"/etc/resolv.conf" => {}
-            Step::ShowIfThere { from, .. } => {
-                let inside = format!("{OWN}{}", from.to_string_lossy());
-                *from = c(inside);
-            }
+            Step::ShowIfThere { from, .. } => *from = c(format!("{OWN}{}", from.to_string_lossy())),
             _ => {}
         }
     }
-}
-
-/// The daemon is not believed: what stands where a path is shown must be the very file that the caller opened. Before the
-/// masks, and behind everything that is shown.
-fn check(ground: &mut Ground, plan: &Plan, shown: &[Located]) {
-    let is_shown = |step: &Step| matches!(step, Step::Bind { source: Source::Resolved { .. }, .. });
-    let behind = ground.steps.iter().rposition(is_shown).map_or(0, |last| last + 1);
-    let checks = plan.files.shown.iter().zip(shown).map(|(shown, located)| Step::Same {
-        at: c(relative(&shown.guest)),
-        device: located.device,
-        inode: located.inode,
-    });
-    ground.steps.splice(behind..behind, checks.collect::<Vec<_>>());
 }
 
 fn bounds(plan: &Plan, limited: bool) -> Bounds {

@@ -1,7 +1,7 @@
 //! From a judged plan to a recipe. Pure.
 
 use crate::shimmed::{counts_pids, ground, inside};
-use polder_engine::Fitted;
+use polder_engine::{Fitted, Layers};
 use polder_sys::{Ground, Inside, Terminal};
 
 /// The part of a recipe that the plan alone decides.
@@ -10,8 +10,8 @@ pub(super) struct Lowered {
     pub(super) inside: Inside,
 }
 
-pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
-    Lowered { ground: ground(fitted), inside: inside(fitted, terminal, counts_pids(fitted)) }
+pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>) -> Lowered {
+    Lowered { ground: ground(fitted, layers), inside: inside(fitted, terminal, counts_pids(fitted)) }
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! The ground that we build ourselves, from a judged plan. Pure: what is missing on the host was found out before.
 
-use super::{DEVICE_LINKS, DEVICES, c, etc, has_private_home, hides, identity, masks, relative, var_tmp_holds_mounts};
-use polder_engine::Fitted;
+use super::{
+    DEVICE_LINKS, DEVICES, bring_layers, c, etc, has_private_home, hides, identity, lay_layers, masks, relative,
+    var_tmp_holds_mounts,
+};
+use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
-use polder_plan::{Plan, Shown, SystemKind};
+use polder_plan::{Plan, Role, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Ground, Identity, NetNamespace, Root, Source, Step};
 use std::collections::BTreeSet;
@@ -27,7 +30,7 @@ pub(crate) fn net(plan: &Plan) -> NetNamespace {
 }
 
 /// Namespaces and a root in which everything that the plan shows is at its place.
-pub(crate) fn ground(fitted: &Fitted) -> Ground {
+pub(crate) fn ground(fitted: &Fitted, layers: Option<&Layers>) -> Ground {
     let plan = fitted.plan();
     let identity = identity(fitted);
     Ground {
@@ -35,13 +38,13 @@ pub(crate) fn ground(fitted: &Fitted) -> Ground {
         net: net(plan),
         root: Root::Made,
         scratch_bytes: plan.files.scratch.0,
-        steps: steps(plan, identity),
+        steps: steps(plan, layers, identity),
         hostname: c(plan.identity.hostname),
     }
 }
 
 /// The steps that build the root, in an order in which every mount point exists before it is used.
-fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
+fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> {
     let mut build = Build { steps: Vec::new(), made: BTreeSet::new(), shown: &plan.files.shown };
     for entry in &plan.files.system {
         match &entry.kind {
@@ -62,7 +65,10 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
     build.steps.push(Step::Proc { at: c("proc") });
     build.private(plan);
     for shown in &plan.files.shown {
-        build.show(shown);
+        match layers.filter(|_| shown.role == Role::Workspace) {
+            None => build.show(shown),
+            Some(layers) => build.lay(shown, layers),
+        }
     }
     if hides(plan, identity) {
         build.steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
@@ -159,6 +165,20 @@ impl Build<'_> {
     }
 
     fn show(&mut self, shown: &Shown) {
+        self.place(shown);
+        let source = Source::Resolved { path: c(shown.host.as_os_str()) };
+        self.bind(source, relative(&shown.guest), access(shown.access));
+    }
+
+    /// Shows a workspace of layers.
+    fn lay(&mut self, shown: &Shown, layers: &Layers) {
+        self.place(shown);
+        self.steps.extend(bring_layers(layers));
+        self.steps.extend(lay_layers(layers, relative(&shown.guest), shown.access));
+    }
+
+    /// Makes the place of something that is shown.
+    fn place(&mut self, shown: &Shown) {
         let at = relative(&shown.guest);
         let holder = self.shown.iter().any(|outer| outer.guest != shown.guest && shown.guest.is_within(&outer.guest));
         if !holder {
@@ -171,6 +191,5 @@ impl Build<'_> {
                 });
             }
         }
-        self.bind(Source::Resolved { path: c(shown.host.as_os_str()) }, at, access(shown.access));
     }
 }

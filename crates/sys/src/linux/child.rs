@@ -428,6 +428,16 @@ fn take_step(
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())?;
             mount::detach_at(from)
         }
+        Step::Overlay { lower, upper, work, at, access } => {
+            let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            let layers = mount::overlay(lower, upper, work, flags)?;
+            mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
+        }
+        Step::Withdraw { at } => {
+            mount::detach_at(at)?;
+            // SAFETY: the path outlives the call.
+            check_int(unsafe { libc::rmdir(at.as_ptr()) }).map(drop)
+        }
         Step::Same { at, device, inode } => {
             let stat = stat_of(mount::locate_below_cwd(at)?.as_fd())?;
             if (stat.st_dev, stat.st_ino) == (*device, *inode) { Ok(()) } else { Err(Errno(libc::ESTALE)) }

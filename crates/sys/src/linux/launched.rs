@@ -525,6 +525,8 @@ fn step_words(step: &Step) -> (String, &'static str) {
             (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
         }
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
+        Step::Overlay { at, .. } => (format!("lay a private layer over `/{}`", shown(at)), "fsconfig overlay"),
+        Step::Withdraw { at } => (format!("take `/{}` out of view", shown(at)), "umount2"),
         Step::Same { at, .. } => (format!("find at `/{}` what was to be shown there", shown(at)), "fstat"),
     }
 }

@@ -11,6 +11,7 @@ const MOVE_MOUNT_F_EMPTY_PATH: u32 = 0x4;
 const MOVE_MOUNT_T_EMPTY_PATH: u32 = 0x40;
 const FSOPEN_CLOEXEC: u32 = 1;
 const FSMOUNT_CLOEXEC: u32 = 1;
+const FSCONFIG_SET_FLAG: u32 = 0;
 const FSCONFIG_SET_STRING: u32 = 1;
 const FSCONFIG_CMD_CREATE: u32 = 6;
 const FSCONFIG_CMD_RECONFIGURE: u32 = 7;
@@ -208,6 +209,27 @@ pub(crate) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], flags: u64
     // SAFETY: `kind` outlives the call.
     let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
     configure(context.as_fd(), options, FSCONFIG_CMD_CREATE)?;
+    // SAFETY: plain numbers and a descriptor that we own.
+    check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
+}
+
+/// An upper layer over lower ones, not yet attached. Paths are looked up from the working directory.
+///
+/// The layers' marks are user attributes, the only ones that a user namespace may set. Nothing is written through to
+/// disk at the end or on request: what a run leaves is read while the machine is up, and whoever keeps it writes it anew.
+pub(crate) fn overlay(lower: &CStr, upper: &CStr, work: &CStr, flags: u64) -> Result<OwnedFd, Errno> {
+    // SAFETY: a static name.
+    let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, c"overlay".as_ptr(), FSOPEN_CLOEXEC) })?;
+    for flag in [c"userxattr", c"volatile"] {
+        let none = std::ptr::null::<libc::c_char>();
+        // SAFETY: a static name; a flag has no value.
+        check(unsafe {
+            libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_SET_FLAG, flag.as_ptr(), none, 0)
+        })?;
+    }
+    let options =
+        [(c"source", c"polder"), (c"lowerdir", lower), (c"upperdir", upper), (c"workdir", work), (c"index", c"off")];
+    configure(context.as_fd(), &options, FSCONFIG_CMD_CREATE)?;
     // SAFETY: plain numbers and a descriptor that we own.
     check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
 }

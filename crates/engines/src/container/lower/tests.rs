@@ -21,6 +21,7 @@ fn lowered(engine: &Containers, policy: &Policy, host: HostFacts, image_env: Opt
         door: Path::new("/tmp/place/door"),
         empty: Path::new("/tmp/place/empty"),
         file: Path::new("/tmp/place/file"),
+        layers: None,
         shown: &shown,
         labels: &labels,
     };
