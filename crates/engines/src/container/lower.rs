@@ -262,13 +262,12 @@ fn request(
     if setting.kind == Kind::Podman && !plan.identity.caller_is_root {
         say("UsernsMode", json!("keep-id"));
     }
-    json!({
+    let mut request = json!({
         "Image": setting.image,
         "Entrypoint": [PROGRAM, Door::ARGUMENT],
         "Cmd": [],
         "Env": [],
         "Hostname": plan.identity.hostname,
-        "Healthcheck": { "Test": ["NONE"] },
         "Labels": setting.labels,
         "NetworkDisabled": false,
         "OpenStdin": false,
@@ -276,7 +275,14 @@ fn request(
         "User": user,
         "WorkingDir": "/",
         "HostConfig": host,
-    })
+    });
+    if setting.kind == Kind::Docker {
+        // The checks of an image would run beside the porter, by the daemon's hand.
+        request["Healthcheck"] = json!({ "Test": ["NONE"] });
+    } else {
+        request["Healthcheck"] = json!({});
+    }
+    request
 }
 
 #[cfg(test)]
