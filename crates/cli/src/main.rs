@@ -3,6 +3,7 @@
 
 mod args;
 mod attack;
+mod audit;
 mod completions;
 mod config;
 mod doctor;
@@ -10,7 +11,9 @@ mod exit;
 mod render;
 mod run;
 mod shell;
+mod steps;
 mod trust;
+mod workspace;
 
 use args::Verb;
 use std::process::ExitCode;
@@ -34,8 +37,11 @@ fn main() -> ExitCode {
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
+        Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
+        Verb::Audit(args) => audit::audit(args),
         Verb::Trust(args) => trust::trust(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),

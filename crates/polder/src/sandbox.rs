@@ -3,6 +3,7 @@
 use crate::config::{self, Files};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee};
 use polder_policy::Overrides;
@@ -190,14 +191,24 @@ impl Sandbox {
         self
     }
 
+    /// Decides everything about the steps of the configuration that can be decided before the first one has run, and
+    /// starts nothing.
+    pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
+        let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
+        let trust = trust::for_call(&self.environment, self.trusted);
+        PlannedSteps::of(&said, &trust, &self.environment, asked)
+    }
+
     /// Decides everything about a run of this command, and starts nothing.
     pub fn plan(&self, command: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Planned, Error> {
         let command: Vec<OsString> = command.into_iter().map(Into::into).collect();
         let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
         let policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
         let prepared = polder_run::prepare(&policy, &command, root, start, self.environment.clone())?;
-        Ok(Planned::new(prepared, policy))
+        let recorder = said.recorder(&self.environment);
+        Ok(Planned::new(prepared, policy, recorder))
     }
 }

@@ -4,7 +4,8 @@ use crate::dialect::Dialect;
 use crate::fault::Faults;
 use crate::lower;
 use crate::model::{
-    Access, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, PathPattern, Workdir, Workspace,
+    Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, PathPattern, Workdir,
+    Workspace,
 };
 use crate::trust;
 use crate::vocabulary::Vocabulary;
@@ -63,6 +64,7 @@ pub struct Document {
     pub(crate) max_parallelism: Option<Sourced<u64>>,
     pub(crate) enforce: Option<Definition>,
     pub(crate) allow_unsandboxed: Option<Sourced<bool>>,
+    pub(crate) audit: Option<Sourced<AuditMode>>,
     pub(crate) root: Option<SpecRoot>,
 }
 
@@ -143,6 +145,7 @@ pub(crate) struct StepDefinition {
     pub(crate) depends_on: Option<Vec<Sourced<String>>>,
     pub(crate) continue_on_failure: Option<bool>,
     pub(crate) condition: Option<Sourced<String>>,
+    pub(crate) stdin: Option<Sourced<String>>,
     /// What it changes in its sandbox.
     pub(crate) changes: Definition,
 }

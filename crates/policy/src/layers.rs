@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::enforce::Hold;
 use crate::fault::{Fault, Faults};
 use crate::lower::NO_SANDBOX;
-use crate::model::{EngineChoice, Policy};
+use crate::model::{AuditMode, EngineChoice, Policy};
 use crate::overrides::{Overrides, environment, flags};
 use crate::said::Scope;
 use crate::steps;
@@ -55,16 +55,20 @@ pub fn resolve(layers: &Layers, vocabulary: &Vocabulary, scope: &Scope, trust: &
     resolution.policy(None)
 }
 
-/// The policy for a step: its sandbox, with what the step changes.
+/// The policy for a step: its sandbox, with what the step changes. `sandbox` stands for the name that the step writes as
+/// a template.
 pub fn resolve_step(
     layers: &Layers,
     vocabulary: &Vocabulary,
     scope: &Scope,
     trust: &Trust,
     step: &str,
+    sandbox: Option<Sourced<String>>,
 ) -> Result<Policy, ResolveError> {
     let resolution = Resolution { layers, vocabulary, scope, trust };
-    resolution.policy(Some(steps::definition(layers, step)?))
+    let mut definition = steps::definition(layers, step)?;
+    definition.sandbox = sandbox.or(definition.sandbox);
+    resolution.policy(Some(definition))
 }
 
 impl Layers {
@@ -78,6 +82,12 @@ impl Layers {
     /// How many steps may run at once, when a file says so.
     pub fn max_parallelism(&self) -> Option<Sourced<u64>> {
         self.chain().into_iter().rev().find_map(|document| document.max_parallelism.clone())
+    }
+
+    /// Which runs are recorded, when a file says so. A user can ask for more than the system does, never for less.
+    pub fn audit(&self) -> Option<Sourced<AuditMode>> {
+        let said = self.chain().into_iter().filter_map(|document| document.audit.clone());
+        said.max_by_key(|mode| mode.value)
     }
 
     /// The sandboxes that can be named.
@@ -121,7 +131,8 @@ impl Resolution<'_> {
         let by_step = step.as_ref().and_then(|step| step.sandbox.clone());
         let opted_out = by_step.clone().filter(|name| name.value == NO_SANDBOX);
         let by_caller = flags.sandbox.clone().or_else(|| variables.sandbox.clone());
-        faults.extend(by_caller.iter().filter_map(|name| self.layers.undefined(name)));
+        let rendered = by_step.iter().filter(|name| name.value != NO_SANDBOX);
+        faults.extend(by_caller.iter().chain(rendered).filter_map(|name| self.layers.undefined(name)));
         let chosen = by_caller.clone().or(by_step).or(default);
         let opted_out = opted_out.filter(|_| by_caller.is_none());
         let name = chosen.filter(|_| opted_out.is_none()).map(|name| name.value);

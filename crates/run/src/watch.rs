@@ -221,6 +221,8 @@ fn soon(running: &dyn Running) -> io::Result<bool> {
         if wait::readable(&[Some(running.reports())], Some(Duration::ZERO))?[0] {
             return Ok(true);
         }
+        // Who is to send it may wait for this very CPU.
+        std::thread::yield_now();
     }
     Ok(false)
 }

@@ -85,20 +85,18 @@ fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
     let mut gaps = judge.impossible_beside_images();
     let plan = judge.plan;
     if let Some(image) = &plan.image {
-        let what = match image.value {
-            Image::Named(_) => None,
-            Image::Recipe(_) | Image::Inline(_) => Some("images that are built"),
-            Image::Compose { .. } => Some("services of a compose file"),
-        };
-        if let Some(what) = what {
-            let reason = format!("{}: {what} are not in this build", image.origin);
-            gaps.push(gap(reason, Some("use `image`, by name".to_owned())));
+        match image.value {
+            Image::Named(_) | Image::Recipe(_) | Image::Inline(_) => {}
+            Image::Compose { .. } => {
+                let reason = format!("{}: services of a compose file are not in this build", image.origin);
+                gaps.push(gap(reason, Some("use `image` or `dockerfile`".to_owned())));
+            }
         }
     }
     if let Some(table) = plan.engine_options.get(kind.id())
-        && let Err(reason) = Options::parse(Some(&table.value))
+        && let Err(reason) = Options::of(kind, plan)
     {
-        gaps.push(gap(format!("{}: {reason}", table.origin), Some("the one option is `runtime`".to_owned())));
+        gaps.push(gap(format!("{}: {reason}", table.origin), Some("its options are `runtime` and `pull`".to_owned())));
     }
     gaps
 }

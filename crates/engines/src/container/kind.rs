@@ -15,4 +15,12 @@ impl Kind {
             Self::Podman => "podman",
         }
     }
+
+    /// The name that people know.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Docker => "Docker",
+            Self::Podman => "Podman",
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! From a judged plan to a run in a container. Thin: everything was decided before.
 
 use super::api::Client;
+use super::daemon::connect;
 use super::kind::Kind;
 use super::life::Container;
 use super::lower::{Located, Lowered, Setting, lower, resolved};
@@ -8,7 +9,6 @@ use super::owner;
 use super::place::{self, Place};
 use super::program::own_program;
 use super::ready::ready_image;
-use super::socket::connect;
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
@@ -25,10 +25,10 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
-    let client = connect(kind, fitted.host())?;
+    let client = connect(kind, fitted.host(), Some(plan))?;
     tidy(&client, uid);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
-    let image = ready_image(&client, plan)?;
+    let image = ready_image(&client, kind, fitted)?;
     let program = own_program(&place, image.env.is_some()).map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)

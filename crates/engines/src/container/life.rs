@@ -9,7 +9,9 @@ use polder_engine::LaunchError;
 use polder_sys::cgroup::Watched;
 use polder_sys::{Door, Launched, Porter, Recipe, SpawnError};
 use serde_json::Value;
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -36,9 +38,11 @@ impl Container {
     /// Makes and starts a container; what was made goes away again when that fails.
     pub(super) fn start(client: Client, kind: Kind, lowered: &Lowered, place: Place) -> Result<Self, LaunchError> {
         let door = Door::open(&place.door()).map_err(|error| setup(error, None))?;
+        let turn = Turn::take(&client, kind)?;
         let id = create(&client, kind, &lowered.request)?;
         let mut made = Made { client: Some(client), id: Some(id) };
         let porter = made.start(door, lowered.uid)?;
+        drop(turn);
         let watched = Watched::of(porter.pid());
         if let Some(limit) = watched.lacks(lowered.bounds) {
             let text = format!("the daemon did not set the limit `{limit}` of the container");
@@ -66,6 +70,22 @@ impl Drop for Container {
         self.porter = None;
         // A daemon that is gone, too, leaves nothing that runs; the next start looks again.
         let _ = self.client.remove_container(&self.id, Deadline::quick());
+    }
+}
+
+/// One container after the other is asked for: Podman's service has been seen to end when many came at once. Whoever uses
+/// the same service waits here, in whichever process.
+struct Turn(Option<File>);
+
+impl Turn {
+    fn take(client: &Client, kind: Kind) -> Result<Self, LaunchError> {
+        if kind == Kind::Docker {
+            return Ok(Self(None));
+        }
+        // The directory of its socket is the one thing that all who use it have in common.
+        let directory = client.socket().parent().unwrap_or(Path::new("/"));
+        let locked = File::open(directory).and_then(|file| file.lock().map(|()| file));
+        locked.map(|file| Self(Some(file))).map_err(|error| setup(error, None))
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
     if !matches!(identity, Identity::Range { .. }) {
         mounts.extend(by_daemon(&mut ground, setting.shown));
     }
-    let options = Options::parse(plan.engine_options.get(setting.kind.id()).map(|table| table.value.as_str()));
+    let options = Options::of(setting.kind, plan);
     let runtime = options.ok().and_then(|options| options.runtime);
     let request = request(plan, setting, &format!("{uid}:{gid}"), &mounts, bounds, runtime);
     Lowered { request, uid, bounds, ground, inside: inside_of(plan, fitted, terminal, counted) }

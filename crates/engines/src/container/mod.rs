@@ -11,9 +11,13 @@
 
 #![expect(dead_code, unused_imports, reason = "the client is for more than what is built on it so far")]
 
+#[cfg(test)]
+mod acceptance;
 mod api;
+mod daemon;
 mod fit;
 mod host_image;
+mod image;
 mod image_ground;
 mod kind;
 mod launch;
@@ -24,7 +28,6 @@ mod owner;
 mod place;
 mod program;
 mod ready;
-mod socket;
 
 use kind::Kind;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
@@ -71,7 +74,7 @@ impl Engine for Containers {
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {
-        match socket::connect(self.0, host) {
+        match daemon::connect(self.0, host, None) {
             Ok(client) => Availability::Available { detail: client.socket().display().to_string() },
             Err(LaunchError { failure, remedy }) => Availability::Unavailable {
                 reason: LaunchError { failure, remedy: None }.to_string(),

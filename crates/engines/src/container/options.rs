@@ -1,5 +1,8 @@
 //! The engine's own table of a configuration. Pure.
 
+use super::image::Pull;
+use super::kind::Kind;
+use polder_plan::Plan;
 use serde::Deserialize;
 
 /// What the table says.
@@ -8,11 +11,18 @@ use serde::Deserialize;
 pub(super) struct Options {
     /// The name under which the daemon knows another runtime, such as `runsc`.
     pub(super) runtime: Option<String>,
+    /// When images are fetched.
+    pub(super) pull: Option<Pull>,
 }
 
 impl Options {
+    /// What the engine's table of a plan says.
+    pub(super) fn of(kind: Kind, plan: &Plan) -> Result<Self, String> {
+        Self::parse(plan.engine_options.get(kind.id()).map(|table| table.value.as_str()))
+    }
+
     /// Reads the table; the text says what is wrong with it.
-    pub(super) fn parse(table: Option<&str>) -> Result<Self, String> {
+    fn parse(table: Option<&str>) -> Result<Self, String> {
         let Some(table) = table else { return Ok(Self::default()) };
         let options: Self = serde_json::from_str(table).map_err(|error| error.to_string())?;
         match &options.runtime {

@@ -1,13 +1,13 @@
 //! The image that a container is made from, there and looked at.
 
-use super::api::{Client, Deadline, ImageName};
+use super::api::Client;
 use super::host_image;
+use super::image::{self, Pull, Settings};
+use super::kind::Kind;
 use super::life::said;
+use super::options::Options;
 use crate::shimmed::setup;
-use polder_engine::LaunchError;
-use polder_plan::Plan;
-use polder_policy::Image;
-use std::io;
+use polder_engine::{Fitted, LaunchError};
 
 /// An image that the daemon has.
 pub(super) struct Ready {
@@ -18,27 +18,20 @@ pub(super) struct Ready {
 }
 
 /// Sees to it that the plan's image is there.
-pub(super) fn ready_image(client: &Client, plan: &Plan) -> Result<Ready, LaunchError> {
-    let Some(image) = &plan.image else {
-        host_image::make(client).map_err(|error| said("make the empty image", error))?;
-        return Ok(Ready { name: host_image::NAME.to_owned(), env: None });
-    };
-    let text = match &image.value {
-        Image::Named(text) => text,
-        // The fit has refused these.
-        Image::Recipe(_) | Image::Inline(_) | Image::Compose { .. } => {
-            return Err(setup(io::Error::other("this kind of image is not in this build"), None));
-        }
-    };
-    let name: ImageName = text.parse().map_err(|error| setup(error, None))?;
-    let facts = client.inspect_image(&name, Deadline::quick()).map_err(|error| {
-        let absent = error.is_absent();
-        let mut failed = said(&format!("use the image `{name}` ({})", image.origin), error);
-        if absent {
-            failed.remedy = Some("images are not fetched in this build: pull or build it first".to_owned());
-        }
-        failed
+pub(super) fn ready_image(client: &Client, kind: Kind, fitted: &Fitted) -> Result<Ready, LaunchError> {
+    let plan = fitted.plan();
+    let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
+    let settings = Settings { pull: options.pull.unwrap_or(Pull::Missing), ..Settings::USUAL };
+    let facts = image::ready(client, plan, fitted.host(), &settings).map_err(|error| {
+        let remedy = error.remedy();
+        setup(error, remedy)
     })?;
-    // By its id: a name can mean another image a moment later.
-    Ok(Ready { name: facts.id, env: Some(facts.env) })
+    match facts {
+        // By its id: a name can mean another image a moment later.
+        Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env) }),
+        None => {
+            host_image::make(client).map_err(|error| said("make the empty image", error))?;
+            Ok(Ready { name: host_image::NAME.to_owned(), env: None })
+        }
+    }
 }

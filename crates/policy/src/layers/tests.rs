@@ -102,7 +102,7 @@ fn a_reference_to_nothing_lists_what_there_is() {
 fn without_a_permission_nothing_runs_without_a_sandbox() {
     let project = "steps: {x: {exec: 'true', sandbox: none}}";
     let project = parsed("polder.yaml", project, Level::Project).unwrap();
-    let step = |documents| resolve_step(&layers(documents), &vocabulary(), &scope(), &Trust::Everything, "x");
+    let step = |documents| resolve_step(&layers(documents), &vocabulary(), &scope(), &Trust::Everything, "x", None);
     expect!["/repo/polder.yaml:1: engine `none` enforces nothing and is not permitted; a user or system file permits it with `allow_unsandboxed: true`"].assert_eq(&step(vec![project.clone()]).unwrap_err().to_string());
     let system = |text| parsed("system.yaml", text, Level::System).unwrap();
     let user = parsed("user.yaml", "allow_unsandboxed: true", Level::User).unwrap();
@@ -138,7 +138,7 @@ steps:
   y: {exec: 'true', sandbox: b}
 ";
     let layers = layers(vec![document("polder.yaml", text)]);
-    let step = |name| resolve_step(&layers, &vocabulary(), &scope(), &Trust::Everything, name);
+    let step = |name| resolve_step(&layers, &vocabulary(), &scope(), &Trust::Everything, name, None);
     expect![[r##"
         # sandbox a
         engine: auto               # built-in
@@ -167,4 +167,17 @@ steps:
     .assert_eq(&show(&step("x").unwrap()).replace("/repo/", ""));
     assert_eq!(step("y").unwrap().name.as_deref(), Some("b"));
     expect!["the calling program: there is no step `z`"].assert_eq(&step("z").unwrap_err().to_string());
+}
+
+#[test]
+fn a_user_can_ask_for_a_stricter_record_and_never_for_a_laxer_one() {
+    let mode = |system: &str, user: &str| {
+        let file = |text: &str, level| parsed("polder.yaml", text, level).unwrap();
+        layers(vec![file(system, Level::System), file(user, Level::User)]).audit().map(|mode| mode.value)
+    };
+    assert_eq!(mode("", ""), None);
+    assert_eq!(mode("audit: required", "audit: off"), Some(AuditMode::Required));
+    assert_eq!(mode("audit: off", "audit: best_effort"), Some(AuditMode::BestEffort));
+    let fault = parsed("polder.yaml", "audit: off", Level::Project).unwrap_err().to_string();
+    assert!(fault.contains("`audit` counts in a system or user file only"), "{fault}");
 }

@@ -3,7 +3,7 @@
 use super::call::{Errno, check_fd, check_int};
 use super::child::{self, Stage};
 use super::foreign::can_be_shim;
-use super::launched::{Child, Go, Launched, SpawnError, caller, socket_pair};
+use super::launched::{Child, Go, Launched, MadeBy, SpawnError, caller, socket_pair};
 use super::mapped::give_identity;
 use super::porter::{ARGUMENT, MAPS, address};
 use super::recipe::{Identity, NetNamespace, Recipe};
@@ -123,7 +123,8 @@ impl Porter {
             }
         };
         let more: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
-        let go = Go { image: image::encode(Some(ground), None, inside), stdio, doors: 0, more: &more };
+        let image = image::encode(Some(ground), None, inside);
+        let go = Go { image, made_by: MadeBy::Us, stdio, doors: 0, more: &more };
         Launched::new(shim, ours).start(&go, &ground.steps, Some(PATIENCE))
     }
 

@@ -79,6 +79,10 @@ pub fn entry(path: &Path) -> Entry {
 /// for each component and memory of another allocator.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let text = CString::new(path.as_os_str().as_bytes())?;
+    // Mostly it is one already, and being found without following a link shows it.
+    if is_plain(path) && super::mount::locate(&text).is_ok() {
+        return Ok(path.to_owned());
+    }
     // Not by the standard library: with musl it takes this very flag away.
     let place = File::from(super::call::open_at(&text, libc::O_PATH | libc::O_CLOEXEC, 0)?);
     let resolved = fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd()));
@@ -91,6 +95,13 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
         Ok(found) if is_it(&found).unwrap_or(false) => Ok(found),
         _ => fs::canonicalize(path),
     }
+}
+
+/// Whether a path begins at the root, goes down only, and is spelt in the one way in which such a path can be.
+fn is_plain(path: &Path) -> bool {
+    let text = path.as_os_str().as_bytes();
+    let mut parts = text.split(|byte| *byte == b'/');
+    text.len() > 1 && parts.next() == Some(b"") && parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
 /// Whether executing a file can give capabilities. What cannot be asked has none: the file system does not know them.
@@ -302,3 +313,6 @@ pub fn matching(root: &Path, matches: &dyn Fn(&Path) -> bool) -> Result<Vec<Path
     found.sort();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;
