@@ -133,7 +133,8 @@ fn prepare(
 
 /// The part of a path that lies in the workspace, by whatever name the way to the workspace is known.
 fn below(root: &Path, path: &Path) -> Option<PathBuf> {
-    let above = path.ancestors().find(|above| *above == root || above.canonicalize().is_ok_and(|real| real == *root))?;
+    let above =
+        path.ancestors().find(|above| *above == root || above.canonicalize().is_ok_and(|real| real == *root))?;
     path.strip_prefix(above).ok().map(Path::to_owned)
 }
 
