@@ -63,6 +63,14 @@ pub enum WorkspaceError {
         /// The workspace.
         name: String,
     },
+    /// The tree is not what it was when the plan was made.
+    #[error("`{}` led to `{}` when its workspace began; look at it and run again", path.display(), to.display())]
+    Moved {
+        /// The tree of the plan.
+        path: PathBuf,
+        /// Where it led.
+        to: PathBuf,
+    },
     /// A path of the store is not one that can be shown.
     #[error("`{}` cannot be shown", path.display())]
     Path {
@@ -104,27 +112,50 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
     let (name, parent) = (named(&asked.name)?, named(&asked.from)?);
     // A workspace has to be there to begin with it.
     let before = parent.as_ref().map(|parent| store.find(parent, root)).transpose()?;
-    let (mut workspace, lock) = take(&store, &Begin { root, name, mode, parent: parent.clone() })?;
-    if let (Some(parent), own) = (&parent, workspace.parent())
-        && own != Some(parent)
-    {
-        let (name, from) = (workspace.name().to_string(), parent.to_string());
-        return Err(WorkspaceError::BegunOtherwise { name, from });
+    let (mut workspace, lock) = take(&store, &Begin { root, name, mode, parent })?;
+    match arrange(&store, &mut workspace, before, plan, root) {
+        Ok(layers) => {
+            let keep = if asked.keep { Keep::Changed } else { Keep::Never };
+            Ok(Some(Held { workspace, lock, keep, layers }))
+        }
+        Err(error) => {
+            // One that was begun for nothing goes again. What keeps it from that is less than what kept us from running.
+            let _ = workspace.end(lock, Keep::Changed);
+            Err(error)
+        }
     }
-    // Nobody may be writing to what we begin with; from here on nobody will.
-    drop(before.map(|before| before.lock_for_run()).transpose()?);
+}
+
+/// Makes sure that a workspace is the one that was meant and may be written, and says what it is made of.
+fn arrange(
+    store: &Store,
+    workspace: &mut Workspace,
+    before: Option<Workspace>,
+    plan: &Plan,
+    root: &Path,
+) -> Result<Layers, WorkspaceError> {
+    let name = || workspace.name().to_string();
+    // The store looks the tree up again; what the plan speaks of was looked up before, without a link in its path.
+    if workspace.root() != root {
+        return Err(WorkspaceError::Moved { path: root.to_owned(), to: workspace.root().to_owned() });
+    }
+    if let Some(before) = &before {
+        if workspace.parent() != Some(before.name()) {
+            return Err(WorkspaceError::BegunOtherwise { name: name(), from: before.name().to_string() });
+        }
+        // Nobody may be writing to what we begin with; from here on nobody will.
+        drop(before.lock_for_run()?);
+    }
     let used = workspace.is_changed()?;
-    if used && !asked.keep {
-        return Err(WorkspaceError::NotOursToDiscard { name: workspace.name().to_string() });
+    if used && !plan.workspace.value.keep {
+        return Err(WorkspaceError::NotOursToDiscard { name: name() });
     }
     if used {
-        refuse_if_begun_with(&store, &workspace)?;
+        refuse_if_begun_with(store, workspace)?;
     }
     workspace.clear_work()?;
     workspace.hide(&hidden(plan, root))?;
-    let layers = Layers { lower: lower(&store, &workspace)?, own: host_path(workspace.place())? };
-    let keep = if asked.keep { Keep::Changed } else { Keep::Never };
-    Ok(Some(Held { workspace, lock, keep, layers }))
+    Ok(Layers { lower: lower(store, workspace, root)?, own: host_path(workspace.place())? })
 }
 
 /// The workspace, for this run alone. Another run may throw it away between the two steps; then it is begun anew.
@@ -140,8 +171,7 @@ fn take(store: &Store, begin: &Begin<'_>) -> Result<(Workspace, RunLock), Worksp
 }
 
 /// What lies below a workspace: the layers that it began with, the nearest first, and the tree.
-fn lower(store: &Store, workspace: &Workspace) -> Result<Vec<HostPath>, WorkspaceError> {
-    let root = workspace.root();
+fn lower(store: &Store, workspace: &Workspace, root: &Path) -> Result<Vec<HostPath>, WorkspaceError> {
     let mut lower = Vec::new();
     let mut next = workspace.parent().cloned();
     while let Some(name) = next {
