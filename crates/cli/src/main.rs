@@ -3,6 +3,7 @@
 
 mod args;
 mod attack;
+mod cache;
 mod completions;
 mod config;
 mod doctor;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Config(args) => config::config(args),
         Verb::Trust(args) => trust::trust(&args),
+        Verb::Cache(args) => cache::cache(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),
     };

@@ -36,6 +36,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod caches;
 pub mod config;
 mod error;
 mod planned;

@@ -32,6 +32,7 @@ pub(crate) struct Said<'a> {
     pub(crate) peers: Vec<Sourced<String>>,
     pub(crate) cow: Option<Sourced<()>>,
     pub(crate) workspace_name: Option<Sourced<String>>,
+    pub(crate) untrusted: Option<Sourced<()>>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -46,6 +47,7 @@ impl<'a> Said<'a> {
             peers: Vec::new(),
             cow: None,
             workspace_name: None,
+            untrusted: None,
             faults: Vec::new(),
         }
     }

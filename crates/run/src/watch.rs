@@ -5,7 +5,9 @@
 //! is gone before the outcome is told.
 
 use crate::choose::Chosen;
+use crate::claim::{Claimed, claim};
 use crate::pump::{self, Source};
+use polder_cache::ClaimError;
 use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
@@ -67,6 +69,9 @@ pub enum RunError {
     /// The sandbox could not be started; nothing of it is left.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The directories that are kept between runs could not be had.
+    #[error(transparent)]
+    Caches(#[from] ClaimError),
     /// Polder's own streams failed.
     #[error("cannot set up the streams of the run")]
     Streams(#[from] io::Error),
@@ -88,6 +93,11 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let (mut services, mut ends) = connect(streams, output_max.is_some())?;
     services.ahead = ahead;
 
+    // Held until nothing of the sandbox is left.
+    let claim = match claim(fitted.plan(), signals)? {
+        Claimed::Ready(claim) => claim,
+        Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), &mut teller)),
+    };
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
     let mut running = match engine.launch(fitted, services) {
@@ -109,6 +119,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     };
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish(parting);
+    drop(claim);
     for violation in finished.violations {
         watch.note(violation, &mut teller);
     }
@@ -130,10 +141,15 @@ fn not_launched(error: LaunchError, teller: &mut Teller<'_>) -> Result<Outcome, 
         LaunchFailure::NotExecutable(error) => Ending::NotExecutable(error.raw_os_error().unwrap_or(0)),
         LaunchFailure::Setup(_) => return Err(error.into()),
     };
+    Ok(not_begun(ending, teller))
+}
+
+/// The outcome of a run that came to its end before the command did anything.
+fn not_begun(ending: Ending, teller: &mut Teller<'_>) -> Outcome {
     let outcome = Outcome { ending, limit: None, usage: Usage::default(), violations: 0 };
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
-    Ok(outcome)
+    outcome
 }
 
 /// Gives events their order.

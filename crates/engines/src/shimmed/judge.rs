@@ -183,15 +183,12 @@ impl Judge<'_> {
     /// What no such engine can do with this plan, whatever is accepted.
     pub(crate) fn impossible(&self, engine: &str) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let Plan { image, cache, credentials, workspace, files, engine_options, .. } = self.plan;
+        let Plan { image, credentials, workspace, files, engine_options, .. } = self.plan;
         if let Some(image) = image {
             gaps.push(gap(
                 format!("{}: engine `{engine}` uses the host's programs, not an image", image.origin),
                 Some("take the image away, or choose an engine that takes one".to_owned()),
             ));
-        }
-        if let Some(cache) = cache {
-            gaps.push(gap(format!("{}: caches are not in this build", cache.origin), None));
         }
         for credential in credentials {
             gaps.push(gap(

@@ -27,6 +27,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             cow: Some(true),
             workspace: text("w"),
             workdir: text("host"),
+            untrusted: Some(true),
             memory: text("1G"),
             cpus: text("0.5"),
             pids: text("9"),
@@ -80,6 +81,7 @@ fn every_flag_has_its_effect_and_its_origin() {
           - .git/config                                               # built-in
         unprotect:
           - sub/.git/hooks                                            # flag --allow
+        untrusted: true                                               # flag --untrusted
         require:
           - fs                                                        # flag --require
         accept:
