@@ -31,9 +31,19 @@ fn blocks(text: &str) -> Vec<Vec<(String, String)>> {
 
 #[test]
 fn the_examples_print_what_the_readme_says() {
-    let text = fs::read_to_string(project("README.md")).expect("the README");
+    examples(&project("README.md"), 5);
+}
+
+#[test]
+fn the_examples_print_what_the_page_about_configuration_says() {
+    examples(&project("docs/configuration.md"), 1);
+}
+
+/// Does what the examples of a page do, of which there are at least so many.
+fn examples(page: &Path, at_least: usize) {
+    let text = fs::read_to_string(page).expect("a page");
     let blocks = blocks(&text);
-    assert!(blocks.len() >= 5, "the README has examples");
+    assert!(blocks.len() >= at_least, "the page has examples");
     let tools = Place::new();
     // The examples say `polder`, whatever the file is called here.
     let bin = tools.home().join("bin");
