@@ -33,6 +33,8 @@ pub(crate) struct Said<'a> {
     pub(crate) cow: Option<Sourced<()>>,
     pub(crate) workspace_name: Option<Sourced<String>>,
     pub(crate) untrusted: Option<Sourced<()>>,
+    pub(crate) workspace_from: Option<Sourced<String>>,
+    pub(crate) discard: Option<Sourced<()>>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -48,6 +50,8 @@ impl<'a> Said<'a> {
             cow: None,
             workspace_name: None,
             untrusted: None,
+            workspace_from: None,
+            discard: None,
             faults: Vec::new(),
         }
     }

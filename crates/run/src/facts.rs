@@ -4,7 +4,7 @@ use crate::cache;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
 use polder_plan::cache_candidates;
-use polder_policy::{PROJECT_NAMES, PathPattern, Policy};
+use polder_policy::{PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::probe::{self, Machine};
 use std::collections::BTreeMap;
@@ -82,6 +82,9 @@ pub fn gather(
     literals.extend(store.clone());
     let mut tree = look::tree(&root, &start, &literals, &sources).map_err(fault)?;
     tree.matches = matches;
+    if policy.workspace.value.mode == WorkspaceMode::Cow {
+        tree.mounts = look::mounts_below(&root).map_err(fault)?;
+    }
     let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
     Ok(HostFacts {
         mechanisms,

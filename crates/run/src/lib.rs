@@ -10,6 +10,7 @@ mod facts;
 mod prepare;
 mod pump;
 mod watch;
+mod workspace;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
@@ -17,3 +18,4 @@ pub use polder_cache as caches;
 pub use polder_engine::{HeadStart, Parting};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};
+pub use workspace::WorkspaceError;

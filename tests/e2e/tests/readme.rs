@@ -31,19 +31,29 @@ fn blocks(text: &str) -> Vec<Vec<(String, String)>> {
 
 #[test]
 fn the_examples_print_what_the_readme_says() {
-    examples(&project("README.md"), 5);
+    let text = fs::read_to_string(project("README.md")).expect("the README");
+    assert!(blocks(&text).len() >= 5, "the README has examples");
+    check(&text, None);
+}
+
+#[test]
+fn the_examples_print_what_the_page_of_steps_says() {
+    let text = fs::read_to_string(project("docs/steps.md")).expect("the page");
+    assert!(blocks(&text).len() >= 2, "the page has examples");
+    let config = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
+    check(&text, Some(config));
 }
 
 #[test]
 fn the_examples_print_what_the_page_about_configuration_says() {
-    examples(&project("docs/configuration.md"), 1);
+    let text = fs::read_to_string(project("docs/configuration.md")).expect("the page");
+    assert!(!blocks(&text).is_empty(), "the page has an example");
+    check(&text, None);
 }
 
-/// Does what the examples of a page do, of which there are at least so many.
-fn examples(page: &Path, at_least: usize) {
-    let text = fs::read_to_string(page).expect("a page");
-    let blocks = blocks(&text);
-    assert!(blocks.len() >= at_least, "the page has examples");
+/// Runs every block in a place of its own, in which a configuration may lie.
+fn check(text: &str, config: Option<&str>) {
+    let blocks = blocks(text);
     let tools = Place::new();
     // The examples say `polder`, whatever the file is called here.
     let bin = tools.home().join("bin");
@@ -51,6 +61,9 @@ fn examples(page: &Path, at_least: usize) {
     fs::copy(binary(), bin.join("polder")).expect("a copy of polder");
     for steps in blocks {
         let place = Place::new();
+        if let Some(config) = config {
+            place.write("work/polder.yaml", config);
+        }
         for (command, expected) in steps {
             let output = Command::new("sh")
                 .args(["-c", &format!("exec 2>&1; {command}")])

@@ -255,7 +255,7 @@ fn any_tree_can_be_removed() {
         deep = deep.enter(OsStr::new("dddddddd")).unwrap();
     }
     drop(deep.create(OsStr::new("end"), 0).unwrap());
-    deep.file().set_permissions(PermissionsExt::from_mode(0)).unwrap();
+    deep.file().set_permissions(PermissionsExt::from_mode(0o000)).unwrap();
     symlink(&place.0, data.join("link")).unwrap();
     fs::write(place.0.join("stays"), "").unwrap();
     fs::set_permissions(&data, PermissionsExt::from_mode(0o500)).unwrap();

@@ -57,5 +57,11 @@ pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
     lines
 }
 
+/// Where the changes are that a run left beside the real tree, and what to do next.
+pub(crate) fn changes(workspace: Option<&str>) -> Option<String> {
+    let name = workspace?;
+    Some(format!("changes are in the workspace {name}, not in the tree; `polder workspace diff {name}` shows them"))
+}
+
 #[cfg(test)]
 mod tests;

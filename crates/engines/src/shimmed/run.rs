@@ -92,12 +92,14 @@ impl Running for ShimmedRun {
 
     fn finish(self: Box<Self>, parting: Parting) -> Finished {
         let Self { launched, cgroup, mut sweeper, disk_full, told_end, .. } = *self;
+        // Everyone inside was gone before the end was told. Where it was not told, they have to be gone first.
+        let swept = told_end.then(|| sweeper.sweep());
         // A cgroup can be removed only when the last process is gone.
         match (parting, &cgroup) {
             (Parting::Leave, None) if told_end => launched.leave(),
             _ => launched.wait_gone(),
         }
-        let violations = sweeper.sweep();
+        let violations = swept.unwrap_or_else(|| sweeper.sweep());
         let reached = cgroup.as_ref().map(Cgroup::reached);
         let limit = match reached {
             Some(reached) if reached.memory => Some(LimitKind::Memory),

@@ -15,6 +15,7 @@ mod guard;
 mod image;
 mod landlock;
 mod launched;
+mod local;
 mod located;
 mod mapped;
 mod mount;
@@ -26,6 +27,7 @@ mod shim;
 
 pub mod syscalls;
 pub mod terminal;
+pub mod tree;
 pub mod wait;
 mod wire;
 
@@ -35,6 +37,7 @@ pub use foreign::{
     shim_argv, spawn_foreign,
 };
 pub use launched::{Ended, Launched, Report, SpawnError};
+pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe,
