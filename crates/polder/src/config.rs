@@ -1,9 +1,11 @@
 //! Finding and reading the layers of a configuration: system, user, project, `--config`.
 
+use crate::audit::{self, Recorder};
 use crate::error::Error;
+use crate::trust;
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, Policy, Scope, Trust, Workdir,
+    Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope, Trust, Workdir,
     WorkspaceMode, find_in, find_project, load, parse, resolve,
 };
 use std::collections::BTreeMap;
@@ -127,6 +129,26 @@ impl Said {
         let origin = policy.workspace.origin.clone();
         let set = names.map(|(name, value)| Sourced::new((name.to_owned(), value), origin.clone()));
         policy.env.set.splice(0..0, set);
+    }
+
+    /// Who records runs.
+    pub(crate) fn recorder(&self, environment: &BTreeMap<OsString, OsString>) -> Recorder {
+        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value))
+    }
+
+    /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
+    /// can lie around it.
+    pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
+        let own = [audit::directory(environment), trust::store(environment)];
+        for path in own.into_iter().flatten() {
+            let binds = policy.binds.iter().map(|bind| bind.value.host.as_path());
+            let reached =
+                std::iter::once(self.scope.workspace_root.as_path()).chain(binds).any(|shown| path.starts_with(shown));
+            if let Some(text) = path.to_str().filter(|_| reached) {
+                policy.deny_read.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        policy
     }
 
     /// The project's file, if there is one.

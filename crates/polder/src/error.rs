@@ -26,6 +26,9 @@ pub enum Error {
     /// What is kept between runs cannot be looked at.
     #[error(transparent)]
     Caches(#[from] StoreError),
+    /// The run would not be in the audit log.
+    #[error(transparent)]
+    Unrecorded(#[from] crate::audit::Unrecorded),
     /// These steps cannot run; nothing was started.
     #[error("{}", unfit_steps(.0))]
     Steps(Vec<(String, Unfit)>),
