@@ -38,7 +38,12 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Programs on a terminal need to know which kind it is.
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
-    let Begun { chosen, entry } = planned.begin()?;
+    if planned.has_secrets() {
+        return Err(Failure::new(
+            "the policy gives the command a credential as a variable, and nobody could keep it from a terminal; use `polder run` without --tty",
+        ));
+    }
+    let Begun { chosen, entry, secrets: _ } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };

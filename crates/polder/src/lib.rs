@@ -39,6 +39,7 @@
 pub mod audit;
 pub mod caches;
 pub mod config;
+mod credentials;
 mod error;
 mod planned;
 mod sandbox;
@@ -47,6 +48,7 @@ mod steps;
 mod survey;
 pub mod trust;
 
+pub use credentials::{Redaction, Secrets};
 pub use error::Error;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
