@@ -8,6 +8,7 @@ pub mod cgroup;
 mod child;
 mod creds;
 pub mod directory;
+mod door;
 pub mod facts;
 pub mod filter;
 mod foreign;
@@ -20,6 +21,7 @@ mod located;
 mod mapped;
 mod mount;
 mod net;
+mod porter;
 pub mod probe;
 mod recipe;
 mod seccomp;
@@ -32,6 +34,7 @@ pub mod wait;
 mod wire;
 
 pub use cell::{Cell, spawn};
+pub use door::{Door, Porter};
 pub use foreign::{
     FIRST_ADDED, Foreign, ForeignError, Outer, OuterShown, become_shim_if_asked, memory_file, own_namespaces,
     shim_argv, spawn_foreign,
@@ -41,5 +44,5 @@ pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe,
-    Reserved, Source, Staging, Step, Swept,
+    Reserved, Root, Source, Staging, Step, Swept,
 };
