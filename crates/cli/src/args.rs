@@ -90,6 +90,9 @@ pub(crate) struct PolicyArgs {
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
+    /// How closely to watch for what is denied: off, cheap or exact.
+    #[arg(long, value_name = "MODE", help_heading = "Policy")]
+    pub(crate) observe: Option<String>,
     /// Memory of all processes together, such as 512M.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) memory: Option<String>,
@@ -288,6 +291,7 @@ impl PolicyArgs {
             workdir,
             cow,
             workspace,
+            observe,
             memory,
             cpus,
             pids,
@@ -310,6 +314,7 @@ impl PolicyArgs {
             cow: cow.then_some(true),
             workspace,
             workdir,
+            observe,
             memory,
             cpus,
             pids,

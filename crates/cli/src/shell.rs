@@ -38,6 +38,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Programs on a terminal need to know which kind it is.
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
+    let home = planned.host().user.home.clone();
     let chosen = planned.into_chosen()?;
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
@@ -63,7 +64,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Our own words come after the terminal is as it was.
     drop(raw);
     let outcome = result?;
-    for line in text::violations(&violations, 5) {
+    for line in text::violations(&violations, &home, 5) {
         say(&line);
     }
     Ok(code(&outcome))

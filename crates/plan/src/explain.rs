@@ -37,6 +37,7 @@ impl fmt::Display for Plan {
             files,
             network,
             workspace,
+            observe,
             limits,
             image,
             cache,
@@ -141,6 +142,9 @@ impl fmt::Display for Plan {
         };
         let name = workspace.value.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
         out.row("changes", &format!("{mode}{name}"), &workspace.origin)?;
+        if *world == World::Made {
+            out.row("observe", observe.value.name(), &observe.origin)?;
+        }
         print_limits(&mut out, limits)?;
         if let Some(Sourced { value, origin }) = image {
             out.row("image", &format!("{value:?}"), origin)?;

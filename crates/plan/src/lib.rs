@@ -9,6 +9,8 @@ mod compile;
 mod env;
 mod explain;
 mod plan;
+mod sensitive;
+mod standing;
 mod view;
 
 pub use compile::{Fault, Faults, compile, compile_in};
@@ -17,3 +19,5 @@ pub use plan::{
     Configuration, FileView, Identity, Mask, MaskKind, Plan, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
     World, Written,
 };
+pub use sensitive::{is_probing, risk};
+pub use standing::{Denied, Standing, Way, Wish};

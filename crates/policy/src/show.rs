@@ -23,6 +23,7 @@ pub fn show(policy: &Policy) -> String {
         access,
         workdir,
         workspace,
+        observe,
         env,
         binds,
         limits,
@@ -44,6 +45,7 @@ pub fn show(policy: &Policy) -> String {
     lines.value("engine", engine_word(&engine.value), &engine.origin);
     show_network(&mut lines, network);
     lines.value("read_only", access.value == Access::ReadOnly, &access.origin);
+    lines.value("observe", observe.value.name(), &observe.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
     let Workspace { mode, name } = &workspace.value;
     let shared = name.as_ref().map(|name| format!(", name: {}", quoted(name))).unwrap_or_default();

@@ -6,6 +6,7 @@
 mod cache;
 mod choose;
 mod facts;
+mod limit;
 mod prepare;
 mod pump;
 mod watch;

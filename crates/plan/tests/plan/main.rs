@@ -3,5 +3,6 @@
 
 mod laws;
 mod sample;
+mod standing;
 mod text;
 mod view;

@@ -26,6 +26,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             read_only: Some(true),
             cow: Some(true),
             workspace: text("w"),
+            observe: Some("exact".to_owned()),
             workdir: text("host"),
             memory: text("1G"),
             cpus: text("0.5"),
