@@ -6,12 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 13] = [
+    ("busybox", "busybox-static"),
     ("bwrap", "bubblewrap"),
+    ("docker-compose", "docker-compose"),
+    ("dockerd", "docker.io"),
     ("firejail", "firejail"),
     ("git", "git"),
+    ("newuidmap", "uidmap"),
     ("pip3", "python3-pip"),
+    ("podman", "podman"),
     ("python3", "python3"),
+    ("runc", "runc"),
     ("unshare", "util-linux"),
     ("setpriv", "util-linux"),
 ];

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for the terminal")]
 
 mod bench;
+mod daemons;
 mod generate;
 mod machine;
 mod run;
@@ -16,6 +17,7 @@ cargo xtask VERB
   run -- COMMAND ARGS…   build polder and run a command in a sandbox
   build                  build the static binary and print its path
   test [FILTER]          install what the tests need and run all of them, as root and as an ordinary user
+  daemons -- COMMAND     run a command while container daemons of its own are up (DOCKER_HOST, CONTAINER_HOST)
   bench start|work       measure, side by side, and print a table (--write keeps it in docs/bench/)
   bench start --engines  the start of every engine that works here, in one table
   generate               write the generated files anew: schemas, man pages, filters, the page of engines
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
             0
         }),
         Some("test") => test::all(rest.first().map(String::as_str)),
+        Some("daemons") => daemons::with(rest),
+        Some(daemons::KEEPER) => daemons::keep(),
         Some("bench") => bench::bench(rest),
         Some("generate") => generate::all(),
         _ => {

@@ -1,5 +1,6 @@
 //! Every test, as root and as an ordinary user.
 
+use crate::daemons::{Daemons, Whose};
 use crate::machine::{self, Shared};
 use crate::run::{self, Outcome, call, root};
 use std::fs;
@@ -8,6 +9,8 @@ use std::process::{Command, Stdio};
 
 /// What this kind of machine offers: declared and missing fails the tests that need it.
 const HAS: &str = "native,bubblewrap,nsjail,firejail,none";
+/// What it offers beside that while the container daemons are up.
+const HAS_BY_DAEMONS: &str = "docker-daemon,podman-daemon";
 
 pub(crate) fn all(filter: Option<&str>) -> Outcome {
     machine::install_packages()?;
@@ -22,6 +25,13 @@ pub(crate) fn all(filter: Option<&str>) -> Outcome {
         check_dependencies()?;
     }
     let binary = run::build()?;
+    let daemons = if machine::is_root() {
+        Some(Daemons::start()?)
+    } else {
+        println!("== skipped: tests with container daemons (only root can start them)");
+        None
+    };
+    let daemons = daemons.as_ref();
     let mut failed = Vec::new();
     let mut note = |what: &str, result: Result<(), String>| {
         if let Err(message) = result {
@@ -31,14 +41,14 @@ pub(crate) fn all(filter: Option<&str>) -> Outcome {
     };
     let here = if machine::is_root() { "root" } else { "this user" };
     println!("== tests as {here}");
-    note("tests", nextest(cargo().arg("nextest"), filter, &binary));
+    note("tests", nextest(cargo().arg("nextest"), filter, &binary, daemons));
     if filter.is_none() {
         println!("== examples in the documentation");
         note("examples", call(cargo().args(["test", "--quiet", "--doc", "--workspace"])));
     }
     if machine::is_root() {
         println!("== tests as an ordinary user");
-        note("tests as an ordinary user", as_ordinary_user(filter, &binary));
+        note("tests as an ordinary user", as_ordinary_user(filter, &binary, daemons));
     } else {
         println!("== skipped: tests as another user (only root can change to one)");
     }
@@ -56,13 +66,29 @@ fn step(what: &str, result: Result<(), String>) -> Result<(), String> {
     result
 }
 
-fn nextest(command: &mut Command, filter: Option<&str>, binary: &Path) -> Result<(), String> {
+fn nextest(
+    command: &mut Command,
+    filter: Option<&str>,
+    binary: &Path,
+    daemons: Option<&Daemons>,
+) -> Result<(), String> {
     command.args(["run", "--workspace", "--no-fail-fast"]).args(filter);
-    call(command.env("POLDER_TEST_BIN", binary).env("POLDER_TEST_HAS", HAS))
+    call(command.env("POLDER_TEST_BIN", binary).envs(told(daemons, Whose::Root)))
+}
+
+/// What the tests of a user are told about the machine.
+fn told(daemons: Option<&Daemons>, whose: Whose) -> Vec<(String, String)> {
+    let has = match daemons {
+        Some(_) => format!("{HAS},{HAS_BY_DAEMONS}"),
+        None => HAS.to_owned(),
+    };
+    let mut told = daemons.map_or_else(Vec::new, |daemons| daemons.environment(whose));
+    told.push(("POLDER_TEST_HAS".to_owned(), has));
+    told
 }
 
 /// The same test binaries once more, in a directory that the other user can read.
-fn as_ordinary_user(filter: Option<&str>, binary: &Path) -> Result<(), String> {
+fn as_ordinary_user(filter: Option<&str>, binary: &Path, daemons: Option<&Daemons>) -> Result<(), String> {
     machine::make_user()?;
     let shared = Shared::new()?;
     let sources = shared.copy_sources()?;
@@ -74,7 +100,7 @@ fn as_ordinary_user(filter: Option<&str>, binary: &Path) -> Result<(), String> {
     command
         .current_dir(&sources)
         .arg(format!("POLDER_TEST_BIN={}", polder.display()))
-        .arg(format!("POLDER_TEST_HAS={HAS}"))
+        .args(told(daemons, Whose::OrdinaryUser).into_iter().map(|(name, value)| format!("{name}={value}")))
         .arg(&runner)
         .args(["nextest", "run", "--no-fail-fast", "--archive-file"])
         .arg(&archive)

@@ -32,8 +32,12 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Start a shell in a sandbox, with a terminal of its own.
     Shell(ShellArgs),
+    /// Run the steps of the configuration, each in its sandbox.
+    Steps(Box<StepsArgs>),
     /// Show what this machine can enforce, by trying it.
     Doctor(DoctorArgs),
+    /// Look at what a command changed in a workspace of its own, and keep what is wanted.
+    Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
     Config(ConfigArgs),
     /// Trust this very content of the project's configuration file.
@@ -90,6 +94,12 @@ pub(crate) struct PolicyArgs {
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
+    /// Begin a new workspace with the changes of this one, which stays as it is.
+    #[arg(long, value_name = "NAME", help_heading = "Policy")]
+    pub(crate) from: Option<String>,
+    /// Keep changes apart from the real tree, and throw them away at the end.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) discard: bool,
     /// How closely to watch for what is denied: off, cheap or exact.
     #[arg(long, value_name = "MODE", help_heading = "Policy")]
     pub(crate) observe: Option<String>,
@@ -155,6 +165,38 @@ pub(crate) struct ShellArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder steps                            every step, in the order of what waits for what
+  polder steps test                       this one, and what it waits for
+  polder steps --input level=strict       what `{{ inputs.level }}` stands for
+  polder steps --junit report.xml         also a report for CI
+  polder steps --dry-run                  what would run where, and what refuses
+
+Exit code: 0 all passed; 1 a step failed; 125 polder could not do its part; 128+n ended by signal n.")]
+pub(crate) struct StepsArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// What an expression `inputs.NAME` stands for.
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Steps")]
+    pub(crate) input: Vec<String>,
+    /// How many steps run at once.
+    #[arg(short = 'j', long, value_name = "COUNT", help_heading = "Steps")]
+    pub(crate) max_parallelism: Option<std::num::NonZeroUsize>,
+    /// Print what would run where, and run nothing.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+    /// Print events as JSON lines, each with its step.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Write a report in JUnit's format.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
+    /// The steps; all of them when none is named.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Print the findings as JSON.
     #[arg(long)]
@@ -165,6 +207,126 @@ pub(crate) struct DoctorArgs {
     /// Only attacks whose name contains this.
     #[arg(long, value_name = "TEXT", requires = "attack")]
     pub(crate) only: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder run --cow -- make fmt              changes go to a layer, the tree stays as it is
+  polder workspace diff                     what the command changed
+  polder workspace apply --path 'src/**'    keep a part of it
+  polder workspace apply -p                 decide piece by piece
+  polder workspace revert                   take the last apply back
+  polder workspace discard                  forget the rest
+
+Without a name, the newest workspace of the tree in which polder is called is meant.")]
+pub(crate) struct WorkspaceArgs {
+    #[command(subcommand)]
+    pub(crate) verb: WorkspaceVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkspaceVerb {
+    /// List workspaces, the newest first.
+    List(WorkspaceListArgs),
+    /// Show what a workspace changes.
+    Diff(WorkspaceDiffArgs),
+    /// Put changes into the tree.
+    Apply(Box<WorkspaceApplyArgs>),
+    /// Remove a workspace; the tree stays as it is.
+    Discard(WorkspaceDiscardArgs),
+    /// Take the last apply back.
+    Revert(WorkspaceRevertArgs),
+}
+
+/// Which workspace.
+#[derive(Debug, Args)]
+pub(crate) struct WhichArgs {
+    /// The workspace; the newest of this tree when no name is given.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Look from this directory instead of the current one.
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceListArgs {
+    /// Print the list as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceDiffArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Only paths that this pattern names; `*` stays within a directory, `**` does not.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) path: Vec<String>,
+    /// Only how much changed, path by path.
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// Print the changes as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What the host would execute later by itself (git hooks and configuration, CI workflows, editor tasks, shell
+files, lifecycle scripts, agent instructions, …) is held back until it is named by --include-held. What the host changed
+since the run began is left alone until it is named by --force.
+
+An apply is a transaction: it happens, or it does not. One that was killed is resumed or aborted.
+
+Exit code: 0 everything that was asked for is in place, apart from what is held back; 1 something was left out because
+of a conflict or because it cannot be applied; 125 nothing was applied, and the reason is on stderr."
+)]
+pub(crate) struct WorkspaceApplyArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Only paths that this pattern names; `*` stays within a directory, `**` does not.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) path: Vec<String>,
+    /// Only this hunk of a file, as `polder workspace diff` numbers it.
+    #[arg(long, value_name = "FILE:N")]
+    pub(crate) hunk: Vec<String>,
+    /// Ask about every change, piece by piece.
+    #[arg(short = 'p', long, conflicts_with_all = ["hunk", "json"])]
+    pub(crate) patch: bool,
+    /// Take this path although the host would execute it later.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include_held: Vec<String>,
+    /// Take this path although the host changed it since the run began. Overwrites what the host has.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) force: Vec<String>,
+    /// Go on with an apply that was interrupted.
+    #[arg(long, conflicts_with_all = ["path", "hunk", "patch", "include_held", "force", "abort"])]
+    pub(crate) resume: bool,
+    /// Take an apply that was interrupted back.
+    #[arg(long, conflicts_with_all = ["path", "hunk", "patch", "include_held", "force"])]
+    pub(crate) abort: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceDiscardArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceRevertArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -291,6 +453,8 @@ impl PolicyArgs {
             workdir,
             cow,
             workspace,
+            from,
+            discard,
             observe,
             memory,
             cpus,
@@ -313,6 +477,8 @@ impl PolicyArgs {
             read_only: read_only.then_some(true),
             cow: cow.then_some(true),
             workspace,
+            from,
+            discard: discard.then_some(true),
             workdir,
             observe,
             memory,

@@ -10,7 +10,9 @@ mod exit;
 mod render;
 mod run;
 mod shell;
+mod steps;
 mod trust;
+mod workspace;
 
 use args::Verb;
 use std::process::ExitCode;
@@ -34,7 +36,9 @@ fn main() -> ExitCode {
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
+        Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Trust(args) => trust::trust(&args),
         Verb::Completions(args) => completions::completions(&args),

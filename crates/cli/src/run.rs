@@ -26,7 +26,7 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
         return print_plan(&planned, json);
     }
     let home = planned.host().user.home.clone();
-    let mut teller = Teller { json, violations: Vec::new() };
+    let mut teller = Teller { json, violations: Vec::new(), changes: None };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     let streams = if json { Streams::Events { stdin: stream(0)? } } else { direct()? };
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
@@ -43,6 +43,7 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     if !json {
         explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
         teller.print_violations(&home);
+        text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
     }
     Ok(code(&outcome))
 }
@@ -88,6 +89,8 @@ fn direct() -> io::Result<Streams> {
 struct Teller {
     json: bool,
     violations: Vec<Violation>,
+    /// The workspace that holds what the command changed.
+    changes: Option<String>,
 }
 
 impl Teller {
@@ -109,6 +112,8 @@ impl Teller {
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
             EventKind::Violation(violation) => self.violations.push(violation),
+            EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
+            EventKind::Changes { .. } => {}
             // Told before the start, together.
             EventKind::Downgrade { .. }
             | EventKind::Starting { .. }

@@ -44,7 +44,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
     // Before the terminal is ours: afterwards every line would begin where the last one ended.
     text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted()).iter().for_each(|line| say(line));
-    let mut violations = Vec::new();
+    let (mut violations, mut changes) = (Vec::new(), None);
     let raw = RawMode::enter(input.as_fd())?;
     let result = polder_run::run(
         chosen,
@@ -54,8 +54,10 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             ahead: None,
             parting: polder_run::Parting::Leave,
             sink: &mut |event| {
-                if let EventKind::Violation(violation) = event.kind {
-                    violations.push(violation);
+                match event.kind {
+                    EventKind::Violation(violation) => violations.push(violation),
+                    EventKind::Changes { workspace, changed: true, kept: true } => changes = Some(workspace),
+                    _ => {}
                 }
                 ControlFlow::Continue(())
             },
@@ -67,5 +69,6 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     for line in text::violations(&violations, &home, 5) {
         say(&line);
     }
+    text::changes(changes.as_deref()).iter().for_each(|line| say(line));
     Ok(code(&outcome))
 }

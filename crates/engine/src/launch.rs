@@ -1,6 +1,6 @@
 //! What an engine gets to start with, and what it gives back.
 
-use polder_facts::{LimitKind, Violation};
+use polder_facts::{HostPath, LimitKind, Violation};
 use polder_sys::Terminal;
 use std::any::Any;
 use std::fmt;
@@ -16,6 +16,24 @@ pub struct Services {
     pub terminal: Option<Terminal>,
     /// What an engine began before the plan was known, perhaps another engine.
     pub ahead: Option<HeadStart>,
+    /// What the workspace is made of, where it is not the real tree.
+    pub layers: Option<Layers>,
+}
+
+/// What a workspace is made of whose changes are kept apart. Paths without symbolic links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layers {
+    /// What lies below and is only read, the uppermost first; the real tree is the last.
+    pub lower: Vec<HostPath>,
+    /// A directory that only its owner reaches, with [`Layers::UPPER`] and [`Layers::WORK`] in it.
+    pub own: HostPath,
+}
+
+impl Layers {
+    /// Where changes go.
+    pub const UPPER: &str = "upper";
+    /// Empty when a run begins; the kernel's.
+    pub const WORK: &str = "work";
 }
 
 /// Something that an engine began before the plan was known. It permits nothing and binds nobody: an engine that does

@@ -9,7 +9,7 @@ mod fit;
 mod launch;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
-pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
+pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Parting, Report, Running, Services};
 
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};

@@ -42,8 +42,9 @@ pub(crate) fn impossible(engine: &str, plan: &Plan) -> Vec<Gap> {
         gaps.push(Gap { reason, remedy: None });
     }
     if workspace.value.mode != WorkspaceMode::Direct {
-        let reason = format!("{}: only `direct` workspaces are in this build", workspace.origin);
-        gaps.push(gap(reason, "use `workspace: {mode: direct}`"));
+        let mode = workspace.value.mode.name();
+        let reason = format!("{}: engine `{engine}` works on the real tree, not on a `{mode}` of it", workspace.origin);
+        gaps.push(gap(reason, "choose an engine that makes a file system, or use `workspace: {mode: direct}`"));
     }
     if let Some(options) = engine_options.get(engine) {
         gaps.push(gap(format!("{}: engine `{engine}` has no options", options.origin), "take `options` out"));
@@ -66,7 +67,12 @@ pub(crate) fn launch(
     held: impl Send + 'static,
 ) -> Result<Box<dyn Running>, LaunchError> {
     let Started { candidates, argv, env } = started;
-    let Services { stdio, terminal, ahead: _ } = services;
+    let Services { stdio, terminal, ahead: _, layers } = services;
+    // A tree in place cannot be kept apart; such a plan does not come to this.
+    if layers.is_some() {
+        let error = std::io::Error::other("layers were prepared for an engine that works in place");
+        return Err(LaunchError { failure: LaunchFailure::Setup(error.into()), remedy: None });
+    }
     let variable = |(name, value): (OsString, OsString)| {
         let mut entry = name;
         entry.push("=");

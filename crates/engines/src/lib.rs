@@ -5,6 +5,8 @@ mod absent;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
+mod container;
+#[cfg(target_os = "linux")]
 mod firejail;
 mod in_place;
 #[cfg(target_os = "linux")]

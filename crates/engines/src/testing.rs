@@ -34,6 +34,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
             worktree: None,
             entries: entries.iter().map(|(path, entry)| (Path::new(root).join(path), entry.clone())).collect(),
             matches: BTreeMap::new(),
+            mounts: Vec::new(),
             submodules: Vec::new(),
             sources: BTreeMap::from([
                 source("/Users/u/.gitconfig", "/Users/u/.gitconfig", Entry::File { links: 1 }),

@@ -52,6 +52,15 @@ pub enum EventKind {
         /// Why it is weaker.
         reason: String,
     },
+    /// What a run left in a workspace whose changes are kept apart.
+    Changes {
+        /// The workspace.
+        workspace: String,
+        /// Whether it holds any.
+        changed: bool,
+        /// Whether it is still there.
+        kept: bool,
+    },
     /// The command ended.
     Exit(Outcome),
     /// The sandbox is gone, and nothing of it is left.

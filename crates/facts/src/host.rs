@@ -18,6 +18,8 @@ pub enum Mechanism {
     MountRoot,
     /// Id-mapped mounts of the workspace's file system (asked for only where root runs).
     IdmappedMounts,
+    /// A private layer over a tree, in a user namespace.
+    Overlay,
     /// A Landlock domain that denied a write.
     Landlock,
     /// A seccomp filter that denied a call.
@@ -34,11 +36,12 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// Every mechanism, in the order in which doctor lists them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Namespaces,
         Self::NetworkNamespace,
         Self::MountRoot,
         Self::IdmappedMounts,
+        Self::Overlay,
         Self::Landlock,
         Self::Seccomp,
         Self::ProcessRlimit,
@@ -54,6 +57,7 @@ impl Mechanism {
             Self::NetworkNamespace => "network-namespace",
             Self::MountRoot => "mount-root",
             Self::IdmappedMounts => "idmapped-mounts",
+            Self::Overlay => "overlay",
             Self::Landlock => "landlock",
             Self::Seccomp => "seccomp",
             Self::ProcessRlimit => "process-rlimit",
@@ -196,6 +200,8 @@ pub struct TreeFacts {
     pub matches: BTreeMap<String, Vec<PathBuf>>,
     /// Git directories of submodules below `.git/modules`, and the `.git` files that point to them.
     pub submodules: Vec<PathBuf>,
+    /// Where something else is mounted below the workspace; looked for only where that matters.
+    pub mounts: Vec<PathBuf>,
     /// Every bind source of the policy, resolved; absent when it does not exist.
     pub sources: BTreeMap<PathBuf, Resolved>,
 }

@@ -2,7 +2,7 @@
 
 use crate::plan::{MaskKind, Plan, Reserved, Role, SystemKind, World};
 use polder_facts::Sourced;
-use polder_policy::{Access, EngineChoice, Limits, NetworkMode, WorkspaceMode};
+use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 
@@ -88,8 +88,10 @@ impl fmt::Display for Plan {
                 Role::Repository => "repository",
                 Role::Bind => "bind",
             };
+            let apart = shown.role == Role::Workspace && workspace.value.mode != WorkspaceMode::Direct;
             let access = match shown.access {
                 Access::ReadOnly => "read-only",
+                Access::ReadWrite if apart => "read-write, in a layer of its own",
                 Access::ReadWrite => "read-write",
             };
             out.row(role, &format!("{} at {} ({access})", shown.host, shown.guest), &shown.origin)?;
@@ -140,8 +142,11 @@ impl fmt::Display for Plan {
             WorkspaceMode::Cow => "cow",
             WorkspaceMode::Worktree => "worktree",
         };
-        let name = workspace.value.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
-        out.row("changes", &format!("{mode}{name}"), &workspace.origin)?;
+        let Workspace { mode: _, name, from, keep } = &workspace.value;
+        let name = name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+        let from = from.as_deref().map(|from| format!(", begins with those of {from}")).unwrap_or_default();
+        let kept = if *keep { "" } else { ", thrown away at the end" };
+        out.row("changes", &format!("{mode}{name}{from}{kept}"), &workspace.origin)?;
         if *world == World::Made {
             out.row("observe", observe.value.name(), &observe.origin)?;
         }

@@ -6,7 +6,7 @@ use crate::plan::{
     Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
-use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir};
+use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -93,6 +93,10 @@ pub(crate) fn build(
     if world != World::Open {
         Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new(), lifted_by: None }.build();
     }
+    // Nobody on the host obeys what lies in a layer; what comes out of it is looked at then.
+    if policy.workspace.value.mode != WorkspaceMode::Direct {
+        view.swept.clear();
+    }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
     if faults.is_empty() { Ok(Viewed { files: view, workdir: start }) } else { Err(faults) }
 }
@@ -124,7 +128,11 @@ fn repository(policy: &Policy, host: &HostFacts) -> Option<Shown> {
     Some(Shown {
         host: HostPath::new(common).ok()?,
         guest: GuestPath::new(common).ok()?,
-        access: policy.access.value,
+        // Only the workspace has a layer; what lies beside it must not change behind its back.
+        access: match policy.workspace.value.mode {
+            WorkspaceMode::Direct => policy.access.value,
+            WorkspaceMode::Cow | WorkspaceMode::Worktree => Access::ReadOnly,
+        },
         directory: true,
         role: Role::Repository,
         origin: Origin::BuiltIn,

@@ -22,6 +22,9 @@ pub enum Error {
     /// The sandbox could not be started or watched.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// These steps cannot run; nothing was started.
+    #[error("{}", unfit_steps(.0))]
+    Steps(Vec<(String, Unfit)>),
     /// The working directory or the home directory cannot be used.
     #[error("cannot use `{}`", path.display())]
     Directory {
@@ -45,6 +48,12 @@ impl From<ResolveError> for Error {
             untrusted @ ResolveError::Untrusted { .. } => Self::Untrusted(untrusted),
         }
     }
+}
+
+/// Every step that nobody may run, with the reason.
+fn unfit_steps(steps: &[(String, Unfit)]) -> String {
+    let lines: Vec<_> = steps.iter().map(|(name, unfit)| format!("the step `{name}` cannot run: {unfit}")).collect();
+    lines.join("\n")
 }
 
 /// Names the file, the lines and the way out.

@@ -41,6 +41,7 @@ mod error;
 mod planned;
 mod sandbox;
 mod shim;
+mod steps;
 mod survey;
 pub mod trust;
 
@@ -48,6 +49,7 @@ pub use error::Error;
 pub use planned::{Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
 pub use shim::become_shim_if_asked;
+pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
 pub use survey::{Surveyed, reference, survey};
 
 pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
@@ -59,3 +61,4 @@ pub use polder_facts::{
 pub use polder_plan::{Plan, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};
 pub use polder_run::{RunError, Streams, Supervision, Unfit};
+pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};

@@ -61,6 +61,13 @@ impl Planned {
         }
     }
 
+    /// The same if an engine may start it, else why nobody may.
+    pub(crate) fn checked(self) -> Result<Self, Unfit> {
+        let Self { prepared: Prepared { plan, host, chosen }, policy } = self;
+        let prepared = Prepared { plan, host, chosen: Ok(chosen?) };
+        Ok(Self { prepared, policy })
+    }
+
     /// Takes what is needed to start, or says why nobody may.
     pub fn into_chosen(self) -> Result<Chosen, Error> {
         Ok(self.prepared.chosen?)

@@ -3,6 +3,7 @@
 use crate::config::{self, Files};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee};
 use polder_policy::Overrides;
@@ -79,6 +80,30 @@ impl Sandbox {
     /// The workspace cannot be written.
     pub fn read_only(mut self) -> Self {
         self.overrides.read_only = Some(true);
+        self
+    }
+
+    /// Changes go to a layer of their own, and the real tree stays as it is.
+    pub fn cow(mut self) -> Self {
+        self.overrides.cow = Some(true);
+        self
+    }
+
+    /// The same, in a workspace that several runs share by this name.
+    pub fn workspace(mut self, name: impl Into<String>) -> Self {
+        self.overrides.workspace = Some(name.into());
+        self
+    }
+
+    /// A new workspace begins with the changes of this one, which stays as it is.
+    pub fn from_workspace(mut self, name: impl Into<String>) -> Self {
+        self.overrides.from = Some(name.into());
+        self
+    }
+
+    /// Changes are kept apart from the real tree and thrown away at the end.
+    pub fn discard(mut self) -> Self {
+        self.overrides.discard = Some(true);
         self
     }
 
@@ -164,6 +189,14 @@ impl Sandbox {
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
         self
+    }
+
+    /// Decides everything about the steps of the configuration that can be decided before the first one has run, and
+    /// starts nothing.
+    pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
+        let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
+        let trust = trust::for_call(&self.environment, self.trusted);
+        PlannedSteps::of(&said, &trust, &self.environment, asked)
     }
 
     /// Decides everything about a run of this command, and starts nothing.

@@ -67,6 +67,7 @@ pub fn reference(world: World, host: &HostFacts) -> Plan {
         worktree: None,
         entries: BTreeMap::new(),
         matches: BTreeMap::new(),
+        mounts: Vec::new(),
         submodules: Vec::new(),
         sources: BTreeMap::new(),
     };

@@ -26,7 +26,7 @@ pub fn built_in() -> Policy {
         network: Sourced::built_in(Network::of(NetworkMode::None)),
         access: Sourced::built_in(Access::ReadWrite),
         workdir: Sourced::built_in(Workdir::At(workdir)),
-        workspace: Sourced::built_in(Workspace { mode: WorkspaceMode::Direct, name: None }),
+        workspace: Sourced::built_in(Workspace::of(WorkspaceMode::Direct)),
         observe: Sourced::built_in(Observe::Cheap),
         env: EnvRules { pass: ENV_PASS.iter().map(pass).collect(), set: Vec::new() },
         binds: Vec::new(),

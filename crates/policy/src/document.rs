@@ -146,6 +146,7 @@ pub(crate) struct StepDefinition {
     pub(crate) depends_on: Option<Vec<Sourced<String>>>,
     pub(crate) continue_on_failure: Option<bool>,
     pub(crate) condition: Option<Sourced<String>>,
+    pub(crate) stdin: Option<Sourced<String>>,
     /// What it changes in its sandbox.
     pub(crate) changes: Definition,
 }

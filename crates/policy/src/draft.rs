@@ -105,6 +105,16 @@ impl Draft {
         }
     }
 
+    /// Says something of a workspace that is not the real tree: that one needs no name to be shared and keeps everything.
+    fn apart<T>(&mut self, said: &Sourced<T>, say: impl FnOnce(&mut Workspace)) {
+        let Sourced { value, origin } = &mut self.policy.workspace;
+        if value.mode == WorkspaceMode::Direct {
+            value.mode = WorkspaceMode::Cow;
+        }
+        say(value);
+        *origin = said.origin.clone();
+    }
+
     /// What variables or flags say, with the parts that build on what is there.
     pub(crate) fn said(&mut self, said: &Said<'_>) -> Option<Fault> {
         self.define(&said.definition);
@@ -115,17 +125,16 @@ impl Draft {
             self.network_implied = false;
         }
         if let Some(cow) = &said.cow {
-            let name = self.policy.workspace.value.name.take();
-            self.policy.workspace = Sourced::new(Workspace { mode: WorkspaceMode::Cow, name }, cow.origin.clone());
+            self.apart(cow, |workspace| workspace.mode = WorkspaceMode::Cow);
         }
         if let Some(name) = &said.workspace_name {
-            let mode = match self.policy.workspace.value.mode {
-                // The real tree needs no name to be shared.
-                WorkspaceMode::Direct => WorkspaceMode::Cow,
-                mode @ (WorkspaceMode::Cow | WorkspaceMode::Worktree) => mode,
-            };
-            let workspace = Workspace { mode, name: Some(name.value.clone()) };
-            self.policy.workspace = Sourced::new(workspace, name.origin.clone());
+            self.apart(name, |workspace| workspace.name = Some(name.value.clone()));
+        }
+        if let Some(from) = &said.workspace_from {
+            self.apart(from, |workspace| workspace.from = Some(from.value.clone()));
+        }
+        if let Some(discard) = &said.discard {
+            self.apart(discard, |workspace| workspace.keep = false);
         }
         let first = said.peers.first()?;
         if let Some(mode) = said.network.as_ref().filter(|mode| mode.value != NetworkMode::Restricted) {

@@ -55,16 +55,20 @@ pub fn resolve(layers: &Layers, vocabulary: &Vocabulary, scope: &Scope, trust: &
     resolution.policy(None)
 }
 
-/// The policy for a step: its sandbox, with what the step changes.
+/// The policy for a step: its sandbox, with what the step changes. `sandbox` stands for the name that the step writes as
+/// a template.
 pub fn resolve_step(
     layers: &Layers,
     vocabulary: &Vocabulary,
     scope: &Scope,
     trust: &Trust,
     step: &str,
+    sandbox: Option<Sourced<String>>,
 ) -> Result<Policy, ResolveError> {
     let resolution = Resolution { layers, vocabulary, scope, trust };
-    resolution.policy(Some(steps::definition(layers, step)?))
+    let mut definition = steps::definition(layers, step)?;
+    definition.sandbox = sandbox.or(definition.sandbox);
+    resolution.policy(Some(definition))
 }
 
 impl Layers {
@@ -121,7 +125,8 @@ impl Resolution<'_> {
         let by_step = step.as_ref().and_then(|step| step.sandbox.clone());
         let opted_out = by_step.clone().filter(|name| name.value == NO_SANDBOX);
         let by_caller = flags.sandbox.clone().or_else(|| variables.sandbox.clone());
-        faults.extend(by_caller.iter().filter_map(|name| self.layers.undefined(name)));
+        let rendered = by_step.iter().filter(|name| name.value != NO_SANDBOX);
+        faults.extend(by_caller.iter().chain(rendered).filter_map(|name| self.layers.undefined(name)));
         let chosen = by_caller.clone().or(by_step).or(default);
         let opted_out = opted_out.filter(|_| by_caller.is_none());
         let name = chosen.filter(|_| opted_out.is_none()).map(|name| name.value);

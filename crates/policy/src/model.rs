@@ -142,6 +142,17 @@ pub struct Workspace {
     pub mode: WorkspaceMode,
     /// A name under which several runs share one workspace.
     pub name: Option<String>,
+    /// The workspace whose changes a new one begins with; it stays as it is.
+    pub from: Option<String>,
+    /// Whether the changes stay for review when the run has ended.
+    pub keep: bool,
+}
+
+impl Workspace {
+    /// The real tree, or a way to keep changes apart from it for review.
+    pub const fn of(mode: WorkspaceMode) -> Self {
+        Self { mode, name: None, from: None, keep: true }
+    }
 }
 
 /// The ways to give a command a tree to work on.
@@ -272,6 +283,10 @@ pub struct Step {
     pub continue_on_failure: bool,
     /// A condition under which it runs.
     pub condition: Option<Sourced<String>>,
+    /// What it reads on its standard input.
+    pub stdin: Option<Sourced<String>>,
+    /// Its own variables, as they are written; they are also in its policy.
+    pub env: Vec<Sourced<(String, String)>>,
 }
 
 impl Limits {

@@ -28,6 +28,10 @@ pub struct Overrides {
     pub cow: Option<bool>,
     /// `--workspace NAME`.
     pub workspace: Option<String>,
+    /// `--from NAME`.
+    pub from: Option<String>,
+    /// `--discard`.
+    pub discard: Option<bool>,
     /// `--workdir PATH`.
     pub workdir: Option<String>,
     /// `--observe off|cheap|exact`.
@@ -66,6 +70,8 @@ impl Overrides {
             read_only: None,
             cow: None,
             workspace: None,
+            from: None,
+            discard: None,
             workdir: None,
             observe: None,
             memory: None,
@@ -99,6 +105,8 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         read_only,
         cow,
         workspace,
+        from,
+        discard,
         workdir,
         observe,
         memory,
@@ -122,6 +130,10 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         said.cow = Some(Sourced::new((), flag("--cow")));
     }
     said.workspace_name = workspace.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--workspace")));
+    said.workspace_from = from.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--from")));
+    if *discard == Some(true) {
+        said.discard = Some(Sourced::new((), flag("--discard")));
+    }
     workdir.iter().for_each(|path| said.workdir(path, &flag("--workdir")));
     said.definition.observe = observe.as_ref().and_then(|word| said.keep(word.parse(), &flag("--observe")));
     if let Some(text) = memory {

@@ -32,6 +32,8 @@ pub(crate) struct Said<'a> {
     pub(crate) peers: Vec<Sourced<String>>,
     pub(crate) cow: Option<Sourced<()>>,
     pub(crate) workspace_name: Option<Sourced<String>>,
+    pub(crate) workspace_from: Option<Sourced<String>>,
+    pub(crate) discard: Option<Sourced<()>>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -46,6 +48,8 @@ impl<'a> Said<'a> {
             peers: Vec::new(),
             cow: None,
             workspace_name: None,
+            workspace_from: None,
+            discard: None,
             faults: Vec::new(),
         }
     }

@@ -218,6 +218,8 @@ static WORKSPACE: Table = Table {
     keys: &[&[
         key("mode", Shape::Word(WORKSPACE_MODES), "the way"),
         key("name", Shape::Text, "a name under which several runs share it"),
+        key("from", Shape::Text, "the workspace whose changes a new one begins with"),
+        key("keep", Shape::Bool, "whether the changes stay for review when the run has ended"),
     ]],
 };
 
@@ -257,7 +259,8 @@ pub(crate) static STEP: Table = Table {
         key("network", NETWORK_SHAPE, "what may be reached"),
         key("limits", LIMITS_SHAPE, "upper bounds"),
         key("continue_on_failure", Shape::Bool, "whether later steps run when this one fails"),
-        key("if", Shape::Text, "a condition"),
+        key("if", Shape::Text, "an expression; the step is skipped unless it holds"),
+        key("stdin", Shape::Text, "what the step reads; nothing when absent"),
     ]],
 };
 

@@ -51,7 +51,10 @@ pub(crate) fn references(layers: &Layers) -> Vec<Fault> {
     let steps = merged(layers);
     let known: BTreeSet<_> = steps.iter().map(|step| step.name.as_str()).collect();
     let defaults = layers.chain().into_iter().filter_map(|document| document.default.as_ref());
-    let named = steps.iter().filter_map(|step| step.sandbox.as_ref()).filter(|name| name.value != NO_SANDBOX);
+    let named = steps
+        .iter()
+        .filter_map(|step| step.sandbox.as_ref())
+        .filter(|name| name.value != NO_SANDBOX && !is_template(&name.value));
     let sandboxes = defaults.chain(named).filter_map(|name| layers.undefined(name));
     let dependencies = steps.iter().flat_map(|step| step.depends_on.iter().flatten()).flat_map(|dependency| {
         let missing = alternatives(dependency).filter(|name| !known.contains(name));
@@ -61,6 +64,11 @@ pub(crate) fn references(layers: &Layers) -> Vec<Fault> {
         })
     });
     sandboxes.take(REFERENCES_MAX).chain(dependencies.take(REFERENCES_MAX)).collect()
+}
+
+/// A value that is known only when the step is about to run; whoever runs it puts the result here and checks it.
+fn is_template(text: &str) -> bool {
+    text.contains("{{")
 }
 
 /// `a|b` is either.
@@ -90,6 +98,7 @@ fn merge(old: &mut StepDefinition, new: &StepDefinition) {
         depends_on,
         continue_on_failure,
         condition,
+        stdin,
         changes,
     } = new.clone();
     old.origin = origin;
@@ -102,6 +111,7 @@ fn merge(old: &mut StepDefinition, new: &StepDefinition) {
     old.depends_on = depends_on.or_else(|| old.depends_on.take());
     old.continue_on_failure = continue_on_failure.or(old.continue_on_failure);
     old.condition = condition.or_else(|| old.condition.take());
+    old.stdin = stdin.or_else(|| old.stdin.take());
     old.changes.network = changes.network.or_else(|| old.changes.network.take());
     old.changes.access = changes.access.or_else(|| old.changes.access.take());
     old.changes.env_set.extend(changes.env_set);
@@ -119,7 +129,8 @@ fn step(definition: StepDefinition) -> Step {
         depends_on,
         continue_on_failure,
         condition,
-        changes: _,
+        stdin,
+        changes,
     } = definition;
     Step {
         kind: kind.unwrap_or_else(|| Sourced::new(COMMAND.to_owned(), origin.clone())),
@@ -131,6 +142,8 @@ fn step(definition: StepDefinition) -> Step {
         depends_on: depends_on.unwrap_or_default(),
         continue_on_failure: continue_on_failure.unwrap_or(false),
         condition,
+        stdin,
+        env: changes.env_set,
     }
 }
 
@@ -157,11 +170,26 @@ fn circle(steps: &[Step]) -> Option<Fault> {
             }
         }
     }
-    let stuck: Vec<_> =
-        steps.iter().filter(|step| waits.get(step.name.as_str()).is_some_and(|left| *left > 0)).collect();
-    let names: Vec<_> = stuck.iter().map(|step| step.name.as_str()).collect();
-    let message = format!("the steps wait for each other: {}", names.join(", "));
-    stuck.first().map(|step| Fault::new(step.origin.clone(), message))
+    // Whoever is stuck waits for somebody who is stuck, so following that from anyone ends in a circle.
+    let stuck = |name: &str| waits.get(name).is_some_and(|left| *left > 0);
+    let by_name: BTreeMap<_, _> = steps.iter().map(|step| (step.name.as_str(), step)).collect();
+    let mut way = vec![steps.iter().find(|step| stuck(&step.name))?];
+    loop {
+        let last = way.last()?;
+        let next = last.depends_on.iter().flat_map(alternatives).find(|name| stuck(name))?;
+        let next = *by_name.get(next)?;
+        if let Some(begin) = way.iter().position(|step| step.name == next.name) {
+            let mut circle = way.split_off(begin);
+            // The circle begins with whom the files name first, wherever it was entered.
+            let places = circle.iter().map(|step| steps.iter().position(|other| other.name == step.name));
+            let first = places.enumerate().min_by_key(|(_, place)| *place).map_or(0, |(index, _)| index);
+            circle.rotate_left(first);
+            let names: Vec<_> = circle.iter().chain(circle.first()).map(|step| format!("`{}`", step.name)).collect();
+            let message = format!("the steps wait for each other: {}", names.join(" waits for "));
+            return circle.first().map(|step| Fault::new(step.origin.clone(), message));
+        }
+        way.push(next);
+    }
 }
 
 #[cfg(test)]

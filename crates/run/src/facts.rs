@@ -3,7 +3,7 @@
 use crate::cache;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{HostFacts, Origin, Sourced};
-use polder_policy::{PROJECT_NAMES, PathPattern, Policy};
+use polder_policy::{PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::probe::{self, Machine};
 use std::collections::BTreeMap;
@@ -78,6 +78,9 @@ pub fn gather(
     let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
     let mut tree = look::tree(&root, &start, &literals, &sources).map_err(fault)?;
     tree.matches = matches;
+    if policy.workspace.value.mode == WorkspaceMode::Cow {
+        tree.mounts = look::mounts_below(&root).map_err(fault)?;
+    }
     let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
     Ok(HostFacts {
         mechanisms,

@@ -10,9 +10,11 @@ mod limit;
 mod prepare;
 mod pump;
 mod watch;
+mod workspace;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
 pub use polder_engine::{HeadStart, Parting};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};
+pub use workspace::WorkspaceError;

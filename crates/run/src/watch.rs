@@ -6,6 +6,7 @@
 
 use crate::choose::Chosen;
 use crate::pump::{self, Source};
+use crate::workspace::{self, Held, WorkspaceError};
 use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
@@ -67,6 +68,9 @@ pub enum RunError {
     /// The sandbox could not be started; nothing of it is left.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// There is no workspace to keep the changes in, or it could not be let go.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
     /// Polder's own streams failed.
     #[error("cannot set up the streams of the run")]
     Streams(#[from] io::Error),
@@ -87,12 +91,20 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
     let (mut services, mut ends) = connect(streams, output_max.is_some())?;
     services.ahead = ahead;
+    // From here on nobody else has it; whatever happens, it is let go at the end.
+    let held = workspace::begin(fitted.plan(), fitted.host())?;
+    services.layers = held.as_ref().map(Held::layers);
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
     let mut running = match engine.launch(fitted, services) {
         Ok(running) => running,
-        Err(error) => return not_launched(error, &mut teller),
+        Err(error) => {
+            let ended = held.map(Held::end).transpose();
+            let outcome = not_launched(error, &mut teller)?;
+            ended?;
+            return Ok(outcome);
+        }
     };
     if let Some(relay) = &mut ends.relay {
         relay.master = running.take_terminal();
@@ -115,6 +127,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     }
     // Everybody who could write is gone, so the pipes end.
     watch.drain(&mut teller);
+    if let Some(held) = held {
+        let _ = teller.tell(held.end()?);
+    }
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
         let _ = teller.tell(EventKind::Limit(limit));
@@ -184,7 +199,7 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
     let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
         let (out_read, out_write) = wait::pipe()?;
         let (err_read, err_write) = wait::pipe()?;
-        let services = Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None };
+        let services = Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None, layers: None };
         let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
         Ok((services, ends))
     };
@@ -192,11 +207,12 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
         Streams::Events { stdin } => pipes(stdin),
         Streams::Direct { stdin, .. } if counted => pipes(stdin),
         Streams::Direct { stdin, stdout, stderr } => {
-            let services = Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None };
+            let services = Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None, layers: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: None }))
         }
         Streams::Terminal { input, output, size } => {
-            let services = Services { stdio: [null()?, null()?, null()?], terminal: Some(size), ahead: None };
+            let services =
+                Services { stdio: [null()?, null()?, null()?], terminal: Some(size), ahead: None, layers: None };
             let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))
         }
@@ -210,6 +226,8 @@ fn soon(running: &dyn Running) -> io::Result<bool> {
         if wait::readable(&[Some(running.reports())], Some(Duration::ZERO))?[0] {
             return Ok(true);
         }
+        // Who is to send it may wait for this very CPU.
+        std::thread::yield_now();
     }
     Ok(false)
 }

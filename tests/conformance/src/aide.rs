@@ -17,6 +17,16 @@ pub(crate) fn command(engine: &str, directory: &Path, command: &[&str]) -> Comma
     aide
 }
 
+/// The same in a named workspace whose changes are kept apart.
+pub(crate) fn command_in(engine: &str, directory: &Path, workspace: &str, arguments: &[&str]) -> Command {
+    let mut aide = command(engine, directory, arguments);
+    aide.env(WORKSPACE, workspace);
+    aide
+}
+
+/// The variable that names an aide's workspace.
+pub(crate) const WORKSPACE: &str = "POLDER_TEST_WORKSPACE";
+
 /// The life of an aide.
 pub(crate) fn live(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut next = || arguments.next().expect("an argument");
@@ -26,6 +36,10 @@ pub(crate) fn live(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     // What the engine does not keep is accepted here as in the scene.
     let missing = missing(&sandbox.plan(["true"]).expect("a plan"));
     let sandbox = missing.into_iter().fold(sandbox, Sandbox::accept);
+    let sandbox = match std::env::var(WORKSPACE) {
+        Ok(name) => sandbox.workspace(name),
+        Err(_) => sandbox,
+    };
     let planned = sandbox.plan(command).expect("a plan");
     let duplicate = |fd: std::os::fd::BorrowedFd<'_>| polder_sys::wait::duplicate(fd).expect("a descriptor");
     let streams = Streams::Direct {

@@ -2,6 +2,7 @@
 
 mod argv;
 mod concurrency;
+mod cow;
 mod endings;
 mod environment;
 mod events;
@@ -131,6 +132,20 @@ pub fn all() -> Vec<Case> {
             a_refused_name_is_told_and_its_grant_allows_it
             no_mask_leaves_a_trace_in_the_workspace
         }
+        cow [] {
+            the_tree_is_what_it_was_after_any_change
+            the_tree_is_what_it_was_after_a_kill
+            files_of_a_layer_have_the_owner_of_the_tree
+            a_named_workspace_is_shared_by_runs
+            a_workspace_begins_with_the_changes_of_another
+            a_second_run_in_one_workspace_is_refused
+            what_is_thrown_away_or_unchanged_leaves_nothing
+            the_layers_are_out_of_reach
+            a_bound_on_a_layer_is_kept_or_refused
+            a_read_only_layer_cannot_be_changed
+            many_layers_over_one_tree_do_not_disturb_each_other
+        }
+        cow [Protect] { protected_and_denied_paths_hold_in_a_layer }
         environment [Env] {
             only_listed_variables_enter
             variables_are_passed_and_set

@@ -29,6 +29,11 @@ fn help_of_shell() {
 }
 
 #[test]
+fn help_of_steps() {
+    check(&["steps"], expect_file![golden("help-steps.txt")]);
+}
+
+#[test]
 fn help_of_doctor() {
     check(&["doctor"], expect_file![golden("help-doctor.txt")]);
 }
@@ -39,6 +44,14 @@ fn help_of_config() {
     check(&["config", "check"], expect_file![golden("help-config-check.txt")]);
     check(&["config", "show"], expect_file![golden("help-config-show.txt")]);
     check(&["config", "schema"], expect_file![golden("help-config-schema.txt")]);
+}
+
+#[test]
+fn help_of_workspace() {
+    check(&["workspace"], expect_file![golden("help-workspace.txt")]);
+    for verb in ["list", "diff", "apply", "discard", "revert"] {
+        check(&["workspace", verb], expect_file![golden(&format!("help-workspace-{verb}.txt"))]);
+    }
 }
 
 #[test]

@@ -32,8 +32,21 @@ fn blocks(text: &str) -> Vec<Vec<(String, String)>> {
 #[test]
 fn the_examples_print_what_the_readme_says() {
     let text = fs::read_to_string(project("README.md")).expect("the README");
-    let blocks = blocks(&text);
-    assert!(blocks.len() >= 5, "the README has examples");
+    assert!(blocks(&text).len() >= 5, "the README has examples");
+    check(&text, None);
+}
+
+#[test]
+fn the_examples_print_what_the_page_of_steps_says() {
+    let text = fs::read_to_string(project("docs/steps.md")).expect("the page");
+    assert!(blocks(&text).len() >= 2, "the page has examples");
+    let config = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
+    check(&text, Some(config));
+}
+
+/// Runs every block in a place of its own, in which a configuration may lie.
+fn check(text: &str, config: Option<&str>) {
+    let blocks = blocks(text);
     let tools = Place::new();
     // The examples say `polder`, whatever the file is called here.
     let bin = tools.home().join("bin");
@@ -41,6 +54,9 @@ fn the_examples_print_what_the_readme_says() {
     fs::copy(binary(), bin.join("polder")).expect("a copy of polder");
     for steps in blocks {
         let place = Place::new();
+        if let Some(config) = config {
+            place.write("work/polder.yaml", config);
+        }
         for (command, expected) in steps {
             let output = Command::new("sh")
                 .args(["-c", &format!("exec 2>&1; {command}")])

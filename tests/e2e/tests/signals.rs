@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 fn start(place: &Place, flags: &[&str], script: &str) -> Child {
     let mut arguments = vec!["run"];
@@ -82,6 +83,27 @@ fn a_kill_of_polder_ends_the_whole_tree() {
     child.kill().expect("a kill");
     assert_eq!(child.wait().expect("an end").signal(), Some(9));
     held.ended();
+}
+
+#[test]
+fn what_git_would_obey_is_set_aside_also_when_polder_is_killed_before_it_can() {
+    let place = Place::new();
+    let init = place.command("git").args(["init", "--quiet"]).current_dir(place.work()).status();
+    assert!(init.expect("git").success());
+    let held = Held::new(&place);
+    let script = hold("echo /evil >.git/commondir; echo x >written; while ! test -e go; do sleep 0.05; done");
+    let mut child = start(&place, &[], &script);
+    until("the redirect", || place.has("work/written"));
+    assert!(place.has("work/.git/commondir"), "the control: while the command runs, nobody keeps it from being there");
+    // Polder cannot look at what its command left, and is killed before it ever does.
+    send(&child, "STOP");
+    place.write("work/go", "");
+    held.ended();
+    // The end is told within moments of the daemon's; told or not, the redirect must go.
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().expect("a kill");
+    assert_eq!(child.wait().expect("an end").signal(), Some(9));
+    until("the setting aside", || !place.has("work/.git/commondir"));
 }
 
 fn cgroups_of(pid: u32, dir: &Path) -> Vec<PathBuf> {

@@ -17,6 +17,9 @@ pub(crate) fn event(event: &Event) -> Value {
         EventKind::Downgrade { guarantee, reason } => {
             ("downgrade", json!({"guarantee": guarantee.name(), "reason": reason}))
         }
+        EventKind::Changes { workspace, changed, kept } => {
+            ("changes", json!({"workspace": workspace, "changed": changed, "kept": kept}))
+        }
         EventKind::Exit(ended) => ("exit", json!({"outcome": outcome(ended)})),
         EventKind::Stopped => ("stopped", json!({})),
     };

@@ -126,5 +126,11 @@ fn pasteable(text: &str) -> Option<String> {
     Some(if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) })
 }
 
+/// Where the changes are that a run left beside the real tree, and what to do next.
+pub(crate) fn changes(workspace: Option<&str>) -> Option<String> {
+    let name = workspace?;
+    Some(format!("changes are in the workspace {name}, not in the tree; `polder workspace diff {name}` shows them"))
+}
+
 #[cfg(test)]
 mod tests;

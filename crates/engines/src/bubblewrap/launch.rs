@@ -3,7 +3,7 @@
 use super::find::{self, Found};
 use super::lower::{Argument, Lowered, Tie, lower};
 use super::trial;
-use crate::shimmed::{ShimmedRun, c, describe, make_cgroup, setup};
+use crate::shimmed::{ShimmedRun, c, describe, layers_of, make_cgroup, setup};
 use polder_engine::{Fitted, LaunchError, LaunchFailure, Running, Services};
 use polder_policy::Access;
 use polder_sys::cgroup::Cgroup;
@@ -18,17 +18,18 @@ use std::path::Path;
 const OURS: u64 = 2;
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _ } = services;
+    let Services { stdio, terminal, ahead: _, layers } = services;
     let (plan, host) = (fitted.plan(), fitted.host());
     let writable = plan.files.shown.iter().filter(|shown| shown.access == Access::ReadWrite);
     let writable: Vec<&Path> = writable.map(|shown| shown.host.as_path()).collect();
     let Found { path, .. } = find::find(host, &writable)
         .map_err(|missing| setup(std::io::Error::other(missing.to_string()), Some(trial::install_line())))?;
     let tie = if polder_sys::wait::is_main_thread() { Tie::Thread } else { Tie::Socket };
-    let Lowered { arguments, outer, apart, mut finish, shown, masks, scratch_bytes, inside } =
-        lower(&fitted, terminal, tie);
+    let layers = layers_of(plan, layers)?;
+    let Lowered { arguments, outer, apart, layered, laid, shown, masks, scratch_bytes, inside } =
+        lower(&fitted, layers.as_ref(), terminal, tie);
     let mut held = Vec::new();
-    for (path, at) in shown {
+    let mut same = |(path, at): (CString, CString)| {
         let located = polder_sys::locate(&path).map_err(|errno| {
             let remedy = "it is gone, or a part of it became a symbolic link; look at it and run again";
             setup(
@@ -36,10 +37,15 @@ pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Runni
                 Some(remedy.into()),
             )
         })?;
-        finish.push(Step::Same { at, device: located.device, inode: located.inode });
+        let step = Step::Same { at, device: located.device, inode: located.inode };
         // Held until the shim has looked, so that its number belongs to no other file meanwhile.
         held.push(located);
-    }
+        Ok(step)
+    };
+    // What something is made of is looked at before it is made.
+    let mut finish = layered.into_iter().map(&mut same).collect::<Result<Vec<_>, LaunchError>>()?;
+    finish.extend(laid);
+    finish.extend(shown.into_iter().map(&mut same).collect::<Result<Vec<_>, LaunchError>>()?);
     finish.extend(masks);
     let apart = polder_sys::own_namespaces(&apart).map_err(|error| setup(error, None))?;
     let finish = Finish { apart, scratch_bytes, steps: finish };

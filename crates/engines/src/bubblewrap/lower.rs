@@ -4,12 +4,12 @@
 //! that is shown, because afterwards the same path may lead to the host.
 
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, c, counts_pids, has_private_home, hides, identity, inside, masks, relative,
-    var_tmp_holds_mounts,
+    DEVICE_LINKS, DEVICES, c, counts_pids, has_private_home, hides, identity, inside, lay_layers, layer_places, masks,
+    relative, var_tmp_holds_mounts,
 };
-use polder_engine::Fitted;
-use polder_facts::SystemPath;
-use polder_plan::{Configuration, Plan, Shown, SystemEntry, SystemKind};
+use polder_engine::{Fitted, Layers};
+use polder_facts::{HostPath, SystemPath};
+use polder_plan::{Configuration, Plan, Role, Shown, SystemEntry, SystemKind};
 use polder_policy::{Access, NetworkMode};
 use polder_sys::{Identity, Inside, Outer, OuterShown, Step, Terminal};
 use std::collections::BTreeSet;
@@ -24,8 +24,10 @@ pub(super) struct Lowered {
     pub(super) outer: Option<Outer>,
     /// Namespaces of which the shim must not find the caller's.
     pub(super) apart: Vec<&'static str>,
+    /// Layers, and where the shim must find them before it makes one tree of them.
+    pub(super) layered: Vec<(CString, CString)>,
     /// What the shim does on the root that it finds.
-    pub(super) finish: Vec<Step>,
+    pub(super) laid: Vec<Step>,
     /// Host paths, and where the shim must find them: as steps want it, without the leading slash.
     pub(super) shown: Vec<(CString, CString)>,
     /// What the shim does last: masks and pins.
@@ -63,7 +65,11 @@ const WAITING: &str = "/run/polder/shown";
 /// gives all of it up before the command starts.
 const CAPABILITIES: [&str; 3] = ["CAP_SETPCAP", "CAP_SYS_ADMIN", "CAP_SYS_RESOURCE"];
 
-pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, tie: Tie) -> Lowered {
+/// What it needs besides to lay one layer over another: the kernel copies files from one to the other, with their owners
+/// and bits, by the rights of whoever laid them.
+const LAYING: [&str; 4] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"];
+
+pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>, tie: Tie) -> Lowered {
     let plan = fitted.plan();
     let identity = identity(fitted);
     let net = match plan.network.value.mode {
@@ -72,24 +78,57 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, tie: Tie) -> Lo
         NetworkMode::None | NetworkMode::Restricted => Net::Own,
     };
     let mut list = List::new(net, tie, plan.identity.hostname);
+    for capability in LAYING.iter().filter(|_| layers.is_some()) {
+        list.words(["--cap-add", capability]);
+    }
     list.skeleton();
     list.system(&plan.files.system);
     list.devices();
     list.etc(plan);
     list.private(plan, hides(plan, identity));
+    let is_layered = |shown: &Shown| layers.is_some() && shown.role == Role::Workspace;
     let outer = match identity {
         Identity::Same { .. } | Identity::HostRoot => None,
         Identity::Range { uid, gid, base, count } => {
-            let shown = plan.files.shown.iter().map(outer_shown).collect();
+            let layers = layers.into_iter().flat_map(layer_places).map(|(path, _, access)| OuterShown {
+                path: c(path.as_os_str()),
+                access,
+                directory: true,
+            });
+            let shown = plan.files.shown.iter().map(|shown| match is_layered(shown) {
+                false => outer_shown(shown),
+                // Only its layers are shown.
+                true => OuterShown { access: polder_sys::Access::ReadOnly, ..outer_shown(shown) },
+            });
+            let shown = shown.chain(layers).collect();
             Some(Outer { uid, gid, base, count, shown })
         }
     };
+    let source = |index: usize, host: &HostPath| {
+        if outer.is_some() { Outer::place(index) } else { c(host.as_os_str()) }
+    };
     for shown in plan.files.shown.iter().filter(|shown| !must_wait(plan, shown)) {
         list.parent(shown.guest.as_path());
+        if is_layered(shown) {
+            list.directory(shown.guest.as_os_str(), 0o755);
+        }
+    }
+    let mut layered = Vec::new();
+    for (index, (path, place, access)) in layers.into_iter().flat_map(layer_places).enumerate() {
+        let access = match access {
+            polder_sys::Access::ReadOnly => Access::ReadOnly,
+            polder_sys::Access::ReadWrite => Access::ReadWrite,
+        };
+        list.show(source(plan.files.shown.len() + index, path), c(format!("/{place}")), access);
+        layered.push((c(path.as_os_str()), c(place)));
     }
     let mut places = Vec::new();
     for (index, shown) in plan.files.shown.iter().enumerate() {
-        let source = if outer.is_some() { Outer::place(index) } else { c(shown.host.as_os_str()) };
+        if let Some(layers) = layers.filter(|_| shown.role == Role::Workspace) {
+            places.extend(lay_layers(layers, relative(&shown.guest), shown.access));
+            continue;
+        }
+        let source = source(index, &shown.host);
         if must_wait(plan, shown) {
             let waiting = format!("{WAITING}/{index}");
             list.show(source, c(&waiting), shown.access);
@@ -98,15 +137,16 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, tie: Tie) -> Lo
             list.show(source, c(shown.guest.as_os_str()), shown.access);
         }
     }
-    let mut finish = scratch(plan);
-    finish.extend(places);
+    let mut laid = scratch(plan);
+    laid.extend(places);
     let at = |shown: &Shown| (c(shown.host.as_os_str()), c(relative(&shown.guest)));
     Lowered {
         arguments: list.arguments,
         outer,
         apart: net.apart(),
-        finish,
-        shown: plan.files.shown.iter().map(at).collect(),
+        layered,
+        laid,
+        shown: plan.files.shown.iter().filter(|shown| !is_layered(shown)).map(at).collect(),
         masks: masks(plan, identity),
         scratch_bytes: plan.files.scratch.0,
         inside: inside(fitted, terminal, counts_pids(fitted)),

@@ -28,8 +28,12 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _ } = services;
+    let Services { stdio, terminal, ahead: _, layers } = services;
     let failed = |text: String, remedy| setup(std::io::Error::other(text), remedy);
+    // It cannot lay one layer over another; such a plan does not come to this.
+    if layers.is_some() {
+        return Err(failed("layers were prepared for an engine that cannot lay them".to_owned(), None));
+    }
     let Lowered { arguments, inside } = lower(fitted, terminal).map_err(|error| failed(error.to_string(), None))?;
     let program = find(PROGRAM, fitted.host(), Some(fitted.plan())).map_err(|reason| failed(reason, Some(remedy())))?;
     launch_by(&call(program, arguments), fitted, &inside, &stdio, BESIDE)

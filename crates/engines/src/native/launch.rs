@@ -1,14 +1,15 @@
 //! Carrying a recipe out, and what runs afterwards. Thin: everything was decided before.
 
 use super::lower::{Lowered, lower};
-use crate::shimmed::{ShimmedRun, describe, make_cgroup, setup};
+use crate::shimmed::{ShimmedRun, describe, layers_of, make_cgroup, setup};
 use polder_engine::{Fitted, HeadStart, LaunchError, Running, Services};
 use polder_sys::Recipe;
 use polder_sys::cgroup::Cgroup;
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead } = services;
-    let Lowered { ground, inside } = lower(&fitted, terminal);
+    let Services { stdio, terminal, ahead, layers } = services;
+    let layers = layers_of(fitted.plan(), layers)?;
+    let Lowered { ground, inside } = lower(&fitted, layers.as_ref(), terminal);
     // The shim is one of those that are counted.
     let cgroup = make_cgroup(&fitted, 1)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;

@@ -1,12 +1,12 @@
 //! From a judged plan to a recipe. Pure: what is missing on the host was found out before.
 
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, c, counts_pids, etc, has_private_home, hides, identity, inside, masks, relative,
-    var_tmp_holds_mounts,
+    DEVICE_LINKS, DEVICES, bring_layers, c, counts_pids, etc, has_private_home, hides, identity, inside, lay_layers,
+    masks, relative, var_tmp_holds_mounts,
 };
-use polder_engine::Fitted;
+use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
-use polder_plan::{Plan, Shown, SystemKind};
+use polder_plan::{Plan, Role, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Ground, Identity, Inside, NetNamespace, Source, Step, Terminal};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn access(access: polder_policy::Access) -> Access {
     }
 }
 
-pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
+pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>) -> Lowered {
     let plan = fitted.plan();
     let identity = identity(fitted);
     let ground = Ground {
@@ -37,14 +37,14 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
             NetworkMode::None | NetworkMode::Restricted => NetNamespace::Own,
         },
         scratch_bytes: plan.files.scratch.0,
-        steps: steps(plan, identity),
+        steps: steps(plan, layers, identity),
         hostname: c(plan.identity.hostname),
     };
     Lowered { ground, inside: inside(fitted, terminal, counts_pids(fitted)) }
 }
 
 /// The steps that build the root, in an order in which every mount point exists before it is used.
-fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
+fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> {
     let mut build = Build { steps: Vec::new(), made: BTreeSet::new(), shown: &plan.files.shown };
     for entry in &plan.files.system {
         match &entry.kind {
@@ -65,7 +65,10 @@ fn steps(plan: &Plan, identity: Identity) -> Vec<Step> {
     build.steps.push(Step::Proc { at: c("proc") });
     build.private(plan);
     for shown in &plan.files.shown {
-        build.show(shown);
+        match layers.filter(|_| shown.role == Role::Workspace) {
+            None => build.show(shown),
+            Some(layers) => build.lay(shown, layers),
+        }
     }
     if hides(plan, identity) {
         build.steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
@@ -162,6 +165,20 @@ impl Build<'_> {
     }
 
     fn show(&mut self, shown: &Shown) {
+        self.place(shown);
+        let source = Source::Resolved { path: c(shown.host.as_os_str()) };
+        self.bind(source, relative(&shown.guest), access(shown.access));
+    }
+
+    /// Shows a workspace of layers.
+    fn lay(&mut self, shown: &Shown, layers: &Layers) {
+        self.place(shown);
+        self.steps.extend(bring_layers(layers));
+        self.steps.extend(lay_layers(layers, relative(&shown.guest), shown.access));
+    }
+
+    /// Makes the place of something that is shown.
+    fn place(&mut self, shown: &Shown) {
         let at = relative(&shown.guest);
         let holder = self.shown.iter().any(|outer| outer.guest != shown.guest && shown.guest.is_within(&outer.guest));
         if !holder {
@@ -174,7 +191,6 @@ impl Build<'_> {
                 });
             }
         }
-        self.bind(Source::Resolved { path: c(shown.host.as_os_str()) }, at, access(shown.access));
     }
 }
 

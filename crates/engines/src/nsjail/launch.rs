@@ -2,7 +2,7 @@
 
 use super::PROGRAM;
 use super::lower::{Lowered, lower, trial_configuration};
-use crate::shimmed::{Call, Program, c, find, launch_by, setup, trial, tried};
+use crate::shimmed::{Call, Program, c, find, launch_by, layers_of, setup, trial, tried};
 use polder_engine::{Availability, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_sys::{FIRST_ADDED, Staging};
@@ -25,8 +25,9 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _ } = services;
-    let Lowered { staging, configuration, inside } = lower(fitted, terminal);
+    let Services { stdio, terminal, ahead: _, layers } = services;
+    let layers = layers_of(fitted.plan(), layers)?;
+    let Lowered { staging, configuration, inside } = lower(fitted, layers.as_ref(), terminal);
     let program = find(PROGRAM, fitted.host(), Some(fitted.plan()))
         .map_err(|reason| setup(std::io::Error::other(reason), Some(remedy())))?;
     launch_by(&call(program, &configuration, staging)?, fitted, &inside, &stdio, BESIDE)

@@ -7,11 +7,12 @@
 
 use super::text::{Part, Text};
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, c, counts_pids, etc, has_private_home, identity, inside, var_tmp_holds_mounts,
+    DEVICE_LINKS, DEVICES, bring_layers, c, counts_pids, etc, has_private_home, identity, inside, lay_layers,
+    var_tmp_holds_mounts,
 };
-use polder_engine::Fitted;
+use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
-use polder_plan::{MaskKind, Plan, Shown, SystemKind};
+use polder_plan::{MaskKind, Plan, Role, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Identity, Inside, Missing, Source, Staging, Step, Terminal, shim_argv};
 use std::ffi::{CString, OsStr, OsString};
@@ -33,10 +34,10 @@ const HOME: &str = "private/home";
 /// The private file systems of a trial.
 const TRIAL_BYTES: u64 = 1 << 20;
 
-pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Lowered {
+pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>) -> Lowered {
     let plan = fitted.plan();
     let identity = identity(fitted);
-    let staging = Staging { identity, scratch_bytes: plan.files.scratch.0, steps: steps(plan) };
+    let staging = Staging { identity, scratch_bytes: plan.files.scratch.0, steps: steps(plan, layers) };
     let inside = inside(fitted, terminal, counts_pids(fitted));
     Lowered { staging, configuration: configuration(plan, identity), inside }
 }
@@ -62,7 +63,7 @@ pub(super) fn trial_configuration(uid: u32, gid: u32) -> (Staging, String) {
 }
 
 /// The steps that fill the stage.
-fn steps(plan: &Plan) -> Vec<Step> {
+fn steps(plan: &Plan, layers: Option<&Layers>) -> Vec<Step> {
     let directory = |at: &str, mode| Step::Directory { at: c(at), mode };
     let mut steps = etc(plan);
     // What covers hidden paths; `/run` inside, too, which is otherwise empty.
@@ -81,6 +82,11 @@ fn steps(plan: &Plan) -> Vec<Step> {
             } else {
                 Step::File { at: c(&at), content: CString::default(), mode: 0o644 }
             });
+        }
+        if let Some(layers) = layers.filter(|_| shown.role == Role::Workspace) {
+            steps.extend(bring_layers(layers));
+            steps.extend(lay_layers(layers, &at, shown.access));
+            continue;
         }
         let source = Source::Resolved { path: c(shown.host.as_os_str()) };
         let access = match shown.access {

@@ -3,8 +3,8 @@
 
 use polder_engine::Verdict;
 use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe};
-use polder_plan::Plan;
-use polder_policy::{NetworkMode, WorkspaceMode};
+use polder_plan::{Plan, Role};
+use polder_policy::{Access, NetworkMode, WorkspaceMode};
 
 /// Reserved names that the shim can watch for.
 pub(crate) const RESERVED_MAX: usize = 64;
@@ -168,8 +168,7 @@ impl Judge<'_> {
             verdicts.push((Guarantee::Files, enforced("RLIMIT_NOFILE")));
         }
         if limits.disk.is_some() {
-            verdicts
-                .push((Guarantee::Disk, enforced("the size of the private tmpfs (the workspace is the host's disk)")));
+            verdicts.push((Guarantee::Disk, self.disk()));
         }
         if limits.output.is_some() {
             verdicts.push((Guarantee::Output, enforced("counting what is written")));
@@ -178,6 +177,41 @@ impl Judge<'_> {
             verdicts.push((Guarantee::Timeout, enforced("a timer that ends the pid namespace")));
         }
         verdicts
+    }
+
+    /// What keeps changes from being kept apart here. Never an excuse to work in place.
+    fn cow(&self) -> Vec<Gap> {
+        let origin = &self.plan.workspace.origin;
+        let mut gaps = Vec::new();
+        if let Err(Gap { reason, remedy }) = self.probe(Mechanism::Overlay) {
+            gaps.push(gap(format!("{origin}: changes cannot be kept apart: {reason}"), remedy));
+        }
+        for mount in &self.host.tree.mounts {
+            gaps.push(gap(
+                format!("{origin}: `{}` is mounted below the workspace, and a layer cannot hold it", mount.display()),
+                Some("unmount it, work in a directory without it, or use `workspace: {mode: direct}`".to_owned()),
+            ));
+        }
+        gaps
+    }
+
+    /// Private file systems have a size. A layer that keeps changes apart is a part of the host's disk, and quotas are not
+    /// for users to set.
+    fn disk(&self) -> Verdict {
+        let by = "the size of the private tmpfs";
+        let Plan { workspace, files, .. } = self.plan;
+        let written =
+            files.shown.iter().any(|shown| shown.role == Role::Workspace && shown.access == Access::ReadWrite);
+        if workspace.value.mode == WorkspaceMode::Direct || !written {
+            return enforced(format!("{by} (the workspace is the host's disk)"));
+        }
+        Verdict::Weaker {
+            by: by.to_owned(),
+            gap: gap(
+                format!("changes that are kept apart ({}) lie on the host's disk, without a bound", workspace.origin),
+                Some("take `limits.disk` away, or let nothing be written with `read_only: true`".to_owned()),
+            ),
+        }
     }
 
     /// What no such engine can do with this plan, whatever is accepted.
@@ -199,11 +233,13 @@ impl Judge<'_> {
                 None,
             ));
         }
-        if workspace.value.mode != WorkspaceMode::Direct {
-            gaps.push(gap(
-                format!("{}: only `direct` workspaces are in this build", workspace.origin),
-                Some("use `workspace: {mode: direct}`".to_owned()),
-            ));
+        match workspace.value.mode {
+            WorkspaceMode::Direct => {}
+            WorkspaceMode::Cow => gaps.extend(self.cow()),
+            WorkspaceMode::Worktree => gaps.push(gap(
+                format!("{}: workspaces of mode `worktree` are not in this build", workspace.origin),
+                Some("use `workspace: {mode: cow}`".to_owned()),
+            )),
         }
         if files.reserved.len() > RESERVED_MAX {
             gaps.push(gap(

@@ -98,12 +98,14 @@ impl Running for ShimmedRun {
         let mut this = self;
         let mut violations = this.untold();
         let Self { launched, cgroup, mut sweeper, disk_full, told_end, .. } = *this;
+        // Everyone inside was gone before the end was told. Where it was not told, they have to be gone first.
+        let swept = told_end.then(|| sweeper.sweep());
         // A cgroup can be removed only when the last process is gone.
         match (parting, &cgroup) {
             (Parting::Leave, None) if told_end => launched.leave(),
             _ => launched.wait_gone(),
         }
-        violations.extend(sweeper.sweep());
+        violations.extend(swept.unwrap_or_else(|| sweeper.sweep()));
         let reached = cgroup.as_ref().map(Cgroup::reached);
         let limit = match reached {
             Some(reached) if reached.memory => Some(LimitKind::Memory),

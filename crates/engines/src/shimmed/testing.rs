@@ -1,13 +1,15 @@
 //! Plans for tests of engines with our shim, and what such engines start as text.
 
-use polder_engine::{Engine, Fitted};
+use polder_engine::{Engine, Fitted, Layers};
 use polder_facts::{
     ByteSize, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced, SystemPath,
     TreeFacts, UserFacts,
 };
-use polder_policy::{Access, Bind, Network, NetworkMode, PathPattern, Policy, Workdir, built_in};
+use polder_policy::{
+    Access, Bind, Network, NetworkMode, PathPattern, Policy, Workdir, Workspace, WorkspaceMode, built_in,
+};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const ROOT: &str = "/home/u/repo";
@@ -43,6 +45,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
             worktree: None,
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
+            mounts: Vec::new(),
             submodules: Vec::new(),
             sources: BTreeMap::from([(
                 "/opt/cache".into(),
@@ -119,6 +122,22 @@ pub(crate) fn hostile() -> Policy {
     policy
 }
 
+/// The same policy, with changes kept apart from the real tree, whose size nothing bounds.
+pub(crate) fn cow(mut policy: Policy) -> Policy {
+    policy.limits.disk = None;
+    policy.workspace = Sourced::new(Workspace::of(WorkspaceMode::Cow), Origin::Api);
+    policy
+}
+
+/// What a workspace of layers is made of, for a policy that asks for one: one that began with another's changes.
+pub(crate) fn layers(policy: &Policy) -> Option<Layers> {
+    let path = |path: PathBuf| HostPath::new(path).expect("a path");
+    (policy.workspace.value.mode == WorkspaceMode::Cow).then(|| Layers {
+        lower: vec![path("/store/before/upper".into()), path(linux_host(1000).tree.root)],
+        own: path("/store/w".into()),
+    })
+}
+
 /// What is started, as text.
 pub(crate) mod text {
     use polder_sys::{Command, Inside, LandlockRule, LandlockSpec, Reserved, Source, Step, syscalls};
@@ -153,6 +172,11 @@ pub(crate) mod text {
                 Step::Protect { at } => format!("protect {}", shown(at)),
                 Step::Pin { at } => format!("pin {}", shown(at)),
                 Step::Place { from, at } => format!("place {} {}", shown(from), shown(at)),
+                Step::Overlay { lower, upper, work, at, access } => {
+                    let [lower, upper, work, at] = [lower, upper, work, at].map(shown);
+                    format!("overlay {lower} {upper} {work} {at} {access:?}")
+                }
+                Step::Withdraw { at } => format!("withdraw {}", shown(at)),
                 Step::Same { at, device, inode } => format!("same {} {device} {inode}", shown(at)),
                 Step::Held { at, hold } => format!("held {} {hold:?}", shown(at)),
                 Step::Hide { at, missing } => format!("hide {} {missing:?}", shown(at)),

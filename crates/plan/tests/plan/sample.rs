@@ -35,6 +35,7 @@ pub(crate) fn host() -> HostFacts {
             worktree: None,
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
+            mounts: Vec::new(),
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

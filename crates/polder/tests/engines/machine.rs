@@ -45,6 +45,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             worktree: None,
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
+            mounts: Vec::new(),
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

@@ -179,6 +179,17 @@ fn the_same_keys_work_in_toml_and_json() {
 }
 
 #[test]
+fn what_belongs_to_a_layer_needs_one() {
+    let text =
+        "sandboxes:\n  a:\n    workspace:\n      mode: direct\n      name: w\n      from: v\n      keep: false\n";
+    expect![[r#"
+        polder.yaml:5: `name` works with `mode: cow` or `mode: worktree`
+        polder.yaml:6: `from` works with `mode: cow` or `mode: worktree`
+        polder.yaml:7: `keep` works with `mode: cow` or `mode: worktree`"#]]
+    .assert_eq(&faults("polder.yaml", text));
+}
+
+#[test]
 fn all_faults_are_reported_at_once_in_the_order_of_the_file() {
     let text = "
 sandboxs: {}
@@ -400,7 +411,7 @@ fn a_spec_with_faults_says_which() {
 
 #[test]
 fn a_hostile_file_costs_no_more_than_its_size() {
-    let begin = std::time::Instant::now();
+    let begin = worked();
     let keys = |n: usize, value: &str| (0..n).map(|i| format!("  k{i}: {value}\n")).collect::<String>();
     let steps: String =
         (0..1000).map(|i| format!("  s{i}: {{exec: x, depends_on: [{}]}}\n", "q|".repeat(400))).collect();
@@ -411,7 +422,16 @@ fn a_hostile_file_costs_no_more_than_its_size() {
     let layers = layers(vec![document("polder.yaml", &format!("steps:\n{steps}"))]);
     assert!(steps_of(&layers).is_err());
     // Generous, because machines differ; what is quadratic here takes minutes.
-    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    let took = worked().saturating_sub(begin);
+    assert!(took.as_secs() < 20, "{took:?}");
+}
+
+/// How long this thread has had a processor: unlike the time on the wall, it does not grow with what others do. Nothing
+/// where the system does not say.
+fn worked() -> std::time::Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0);
+    std::time::Duration::from_nanos(ns)
 }
 
 proptest! {

@@ -102,7 +102,7 @@ fn a_reference_to_nothing_lists_what_there_is() {
 fn without_a_permission_nothing_runs_without_a_sandbox() {
     let project = "steps: {x: {exec: 'true', sandbox: none}}";
     let project = parsed("polder.yaml", project, Level::Project).unwrap();
-    let step = |documents| resolve_step(&layers(documents), &vocabulary(), &scope(), &Trust::Everything, "x");
+    let step = |documents| resolve_step(&layers(documents), &vocabulary(), &scope(), &Trust::Everything, "x", None);
     expect!["/repo/polder.yaml:1: engine `none` enforces nothing and is not permitted; a user or system file permits it with `allow_unsandboxed: true`"].assert_eq(&step(vec![project.clone()]).unwrap_err().to_string());
     let system = |text| parsed("system.yaml", text, Level::System).unwrap();
     let user = parsed("user.yaml", "allow_unsandboxed: true", Level::User).unwrap();
@@ -138,7 +138,7 @@ steps:
   y: {exec: 'true', sandbox: b}
 ";
     let layers = layers(vec![document("polder.yaml", text)]);
-    let step = |name| resolve_step(&layers, &vocabulary(), &scope(), &Trust::Everything, name);
+    let step = |name| resolve_step(&layers, &vocabulary(), &scope(), &Trust::Everything, name, None);
     expect![[r##"
         # sandbox a
         engine: auto               # built-in

@@ -108,20 +108,30 @@ impl Lower<'_> {
     }
 
     fn workspace(&mut self, node: &Node) -> Option<Sourced<Workspace>> {
-        let named = node.get("name").and_then(|name| self.keep(rules::name(name.text()?), name.line));
+        let mut name_at = |key| node.get(key).and_then(|name| self.keep(rules::name(name.text()?), name.line));
+        let (named, from) = (name_at("name"), name_at("from"));
+        let keep = node.get("keep").and_then(|keep| Some(self.sourced(keep.bool()?, keep.line)));
         let mode = match node.text().or_else(|| node.get("mode")?.text()) {
             Some(mode) => workspace_mode(mode)?,
             // A name is for sharing what a run left behind, and the real tree needs no name for that.
-            None if node.get("name").is_some() => WorkspaceMode::Cow,
+            None if node.get("name").is_some() || node.get("from").is_some() => WorkspaceMode::Cow,
             None => WorkspaceMode::Direct,
         };
-        if let Some(name) = &named
-            && mode == WorkspaceMode::Direct
-        {
-            let fault = Fault::new(name.origin.clone(), "`name` works with `mode: cow` or `mode: worktree`");
-            self.faults.push(fault);
+        if mode == WorkspaceMode::Direct {
+            let said =
+                [("name", &named), ("from", &from)].map(|(key, said)| said.as_ref().map(|said| (key, &said.origin)));
+            for (key, origin) in said.into_iter().chain([keep.as_ref().map(|keep| ("keep", &keep.origin))]).flatten() {
+                let message = format!("`{key}` works with `mode: cow` or `mode: worktree`");
+                self.faults.push(Fault::new(origin.clone(), message));
+            }
         }
-        Some(self.sourced(Workspace { mode, name: named.map(|name| name.value) }, node.line))
+        let workspace = Workspace {
+            name: named.map(|name| name.value),
+            from: from.map(|from| from.value),
+            keep: keep.is_none_or(|keep| keep.value),
+            ..Workspace::of(mode)
+        };
+        Some(self.sourced(workspace, node.line))
     }
 
     /// A list under a key: what its items mean, and where the list stands.

@@ -45,6 +45,7 @@ impl Lower<'_> {
             depends_on: None,
             continue_on_failure: None,
             condition: None,
+            stdin: None,
             changes: Definition::silent(self.origin(entry.line)),
         };
         if foreign {
@@ -61,6 +62,7 @@ impl Lower<'_> {
         step.depends_on = node.get("depends_on").map(|node| self.each(Some(node), |name| Ok(name.to_owned())));
         step.continue_on_failure = node.get("continue_on_failure").and_then(Node::bool);
         step.condition = text("if").map(|(condition, line)| self.sourced(condition, line));
+        step.stdin = text("stdin").map(|(stdin, line)| self.sourced(stdin, line));
         step.changes.network = node.get("network").and_then(|network| self.network(network));
         step.changes.access = self.access(node);
         step.changes.env_set = self.env_values(node);

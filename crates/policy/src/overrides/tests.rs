@@ -26,6 +26,8 @@ fn every_flag_has_its_effect_and_its_origin() {
             read_only: Some(true),
             cow: Some(true),
             workspace: text("w"),
+            from: text("v"),
+            discard: Some(true),
             observe: Some("exact".to_owned()),
             workdir: text("host"),
             memory: text("1G"),
@@ -50,7 +52,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             - b.org                                                   # flag --allow-host
         read_only: true                                               # flag --read-only
         workdir: host                                                 # flag --workdir
-        workspace: {mode: cow, name: w}                               # flag --workspace
+        workspace: {mode: cow, name: w, from: v, keep: false}         # flag --discard
         env_passthrough:
           - PATH                                                      # built-in
           - HOME                                                      # built-in
@@ -166,4 +168,12 @@ fn variables_are_policy_and_misspelt_ones_are_faults() {
         environment POLDER_PIDS: `0` is not a whole number above zero
         environment POLDER_READ_ONLY: `maybe` is not true or false"#]]
     .assert_eq(&refused(&layers));
+}
+
+#[test]
+fn what_is_said_of_a_layer_means_that_there_is_one() {
+    let begun = with(|flags| flags.from = Some("v".into())).unwrap().workspace.value;
+    assert_eq!((begun.mode, begun.from.as_deref(), begun.keep), (WorkspaceMode::Cow, Some("v"), true));
+    let thrown_away = with(|flags| flags.discard = Some(true)).unwrap().workspace.value;
+    assert_eq!((thrown_away.mode, thrown_away.keep), (WorkspaceMode::Cow, false));
 }

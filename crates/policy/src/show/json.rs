@@ -50,7 +50,12 @@ pub fn to_json(policy: &Policy) -> Value {
             Workdir::Host => "host".into(),
             Workdir::At(path) => path.to_string().into(),
         }),
-        "workspace": one(workspace, |workspace| json!({ "mode": workspace.mode.name(), "name": workspace.name })),
+        "workspace": one(workspace, |workspace| json!({
+            "mode": workspace.mode.name(),
+            "name": workspace.name,
+            "from": workspace.from,
+            "keep": workspace.keep,
+        })),
         "env_passthrough": many(&env.pass, |pattern| json!({ "glob": pattern.glob, "negated": pattern.negated })),
         "env": many(&env.set, |(name, value)| json!({ "name": name, "value": value })),
         "bind_paths": many(binds, |bind| json!({

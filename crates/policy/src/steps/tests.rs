@@ -37,7 +37,7 @@ fn a_stronger_file_changes_what_it_names() {
 fn what_cannot_run_is_a_fault() {
     expect!["polder.yaml:1: the step `x` has no `exec` and no `command`"]
         .assert_eq(&fault("steps: {x: {type: command}}"));
-    expect!["polder.yaml:1: the steps wait for each other: x, y"]
+    expect!["polder.yaml:1: the steps wait for each other: `x` waits for `y` waits for `x`"]
         .assert_eq(&fault("steps: {x: {exec: a, depends_on: [y]}, y: {exec: b, depends_on: 'x|z'}, z: {exec: c}}"));
     expect![[r#"
         polder.yaml:1: there is no step `buidl`; did you mean `build`?

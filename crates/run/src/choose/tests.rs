@@ -68,6 +68,7 @@ fn host() -> Arc<HostFacts> {
             worktree: None,
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
+            mounts: Vec::new(),
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

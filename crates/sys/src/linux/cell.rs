@@ -4,7 +4,7 @@
 //! permits nothing: it gets its root, its rules and its command with the recipe, or it ends.
 
 use super::cgroup::Entrance;
-use super::launched::{Child, Go, Launched, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
+use super::launched::{Child, Go, Launched, MadeBy, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
 use super::mapped::give_identity;
 use super::recipe::{NetNamespace, Recipe};
 use super::{image, shim};
@@ -66,7 +66,8 @@ impl Cell {
             Some(Entrance::Born(_)) | None => &[],
         };
         let more: Vec<_> = doors.iter().chain(&trees).map(AsRawFd::as_raw_fd).collect();
-        let go = Go { image: image::encode(Some(ground), None, inside), stdio, doors: doors.len(), more: &more };
+        let image = image::encode(Some(ground), None, inside);
+        let go = Go { image, made_by: MadeBy::Us, stdio, doors: doors.len(), more: &more };
         let Self { shim, control, .. } = self;
         Launched::new(shim, control).start(&go, &ground.steps, None)
     }

@@ -377,12 +377,12 @@ fn take_step(
             if is_directory(tree.as_fd())? {
                 make_directory(at, 0o755)?
             } else {
-                drop(create(at, 0o644)?)
+                make_file(at, 0o644)?
             }
             mount::attach_at(tree.as_fd(), at)
         }
         Step::Device { from, at } => {
-            drop(create(at, 0o666)?);
+            make_file(at, 0o666)?;
             let tree = mount::restricted_tree_at(from, mount::NOSUID | mount::NOEXEC)?;
             mount::attach_at(tree.as_fd(), at)
         }
@@ -412,6 +412,16 @@ fn take_step(
             let tree = mount::clone_tree_at(from)?;
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())?;
             mount::detach_at(from)
+        }
+        Step::Overlay { lower, upper, work, at, access } => {
+            let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            let layers = mount::overlay(lower, upper, work, flags)?;
+            mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
+        }
+        Step::Withdraw { at } => {
+            mount::detach_at(at)?;
+            // SAFETY: the path outlives the call.
+            check_int(unsafe { libc::rmdir(at.as_ptr()) }).map(drop)
         }
         Step::Same { at, device, inode } => {
             let stat = stat_of(mount::locate_below_cwd(at)?.as_fd())?;
@@ -476,6 +486,12 @@ fn make_directory(at: &CStr, mode: u32) -> Result<(), Errno> {
         Ok(_) | Err(Errno(libc::EEXIST)) => Ok(()),
         Err(other) => Err(other),
     }
+}
+
+/// An empty file for something to be mounted on; nobody has to open it.
+fn make_file(at: &CStr, mode: u32) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call.
+    check_int(unsafe { libc::mknod(at.as_ptr(), libc::S_IFREG | mode, 0) }).map(drop)
 }
 
 fn create(at: &CStr, mode: u32) -> Result<OwnedFd, Errno> {

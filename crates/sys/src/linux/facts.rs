@@ -6,7 +6,7 @@ use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -79,6 +79,10 @@ pub fn entry(path: &Path) -> Entry {
 /// for each component and memory of another allocator.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let text = CString::new(path.as_os_str().as_bytes())?;
+    // Mostly it is one already, and being found without following a link shows it.
+    if is_plain(path) && super::mount::locate(&text).is_ok() {
+        return Ok(path.to_owned());
+    }
     // Not by the standard library: with musl it takes this very flag away.
     let place = File::from(super::call::open_at(&text, libc::O_PATH | libc::O_CLOEXEC, 0)?);
     let resolved = fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd()));
@@ -91,6 +95,13 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
         Ok(found) if is_it(&found).unwrap_or(false) => Ok(found),
         _ => fs::canonicalize(path),
     }
+}
+
+/// Whether a path begins at the root, goes down only, and is spelt in the one way in which such a path can be.
+fn is_plain(path: &Path) -> bool {
+    let text = path.as_os_str().as_bytes();
+    let mut parts = text.split(|byte| *byte == b'/');
+    text.len() > 1 && parts.next() == Some(b"") && parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
 /// Whether executing a file can give capabilities. What cannot be asked has none: the file system does not know them.
@@ -130,7 +141,38 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
             Some((source.clone(), Resolved { path, entry }))
         })
         .collect();
-    Ok(TreeFacts { root, start, worktree, entries, matches: BTreeMap::new(), submodules, sources })
+    Ok(TreeFacts { root, start, worktree, entries, matches: BTreeMap::new(), submodules, mounts: Vec::new(), sources })
+}
+
+/// Where something is mounted below a directory, in order.
+pub fn mounts_below(root: &Path) -> io::Result<Vec<PathBuf>> {
+    // The fifth field is the place, with blanks and backslashes as octal numbers; see proc_pid_mountinfo(5).
+    let table = fs::read("/proc/self/mountinfo")?;
+    let places = table.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    let places = places.map(|place| PathBuf::from(OsString::from_vec(unescaped(place))));
+    let mut below: Vec<PathBuf> = places.filter(|place| place != root && place.starts_with(root)).collect();
+    below.sort();
+    below.dedup();
+    Ok(below)
+}
+
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, more)) = rest.split_first() {
+        let number = more.get(..3).and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        match number.filter(|_| *first == b'\\') {
+            Some(byte) => {
+                plain.push(byte);
+                rest = &more[3..];
+            }
+            None => {
+                plain.push(*first);
+                rest = more;
+            }
+        }
+    }
+    plain
 }
 
 /// The parts of submodules that git on the host obeys: their hooks and config, and the files that point to them.
@@ -271,3 +313,6 @@ pub fn matching(root: &Path, matches: &dyn Fn(&Path) -> bool) -> Result<Vec<Path
     found.sort();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;

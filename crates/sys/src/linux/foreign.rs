@@ -7,7 +7,7 @@
 use super::call::{Errno, check, check_int, open_at};
 use super::cgroup::Entrance;
 use super::child::{Failure, Line, Stage, build_stage};
-use super::launched::{Go, Launched, SpawnError, caller, clone_into, clone_sharing, in_memory, socket_pair};
+use super::launched::{Go, Launched, MadeBy, SpawnError, caller, clone_into, clone_sharing, in_memory, socket_pair};
 use super::mapped::{give_identity, give_pipe, map_ids, mapped_trees};
 use super::recipe::{Access, Apart, Finish, Identity, Inside, Staging};
 use super::wire::{self, DESCRIPTORS_MAX, Record, Tag};
@@ -243,7 +243,8 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
             Err(errno) => return Err(caller("hand over what is shown", "sendmsg")(errno).into()),
         }
     }
-    let go = Go { image: image::encode(None, finish, inside), stdio, doors: 0, more: &[] };
+    let image = image::encode(None, finish, inside);
+    let go = Go { image, made_by: MadeBy::Program, stdio, doors: 0, more: &[] };
     let steps = match (staging, finish) {
         (Some(staging), _) => &staging.steps,
         (None, Some(finish)) => &finish.steps,

@@ -256,6 +256,8 @@ variants!(Step<S>, Step<&'a CStr> {
     15 = Held { at, hold },
     13 = Place { from, at },
     14 = Same { at, device, inode },
+    16 = Overlay { lower, upper, work, at, access },
+    17 = Withdraw { at },
 }, S);
 
 impl Put for bool {

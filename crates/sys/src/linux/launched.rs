@@ -191,7 +191,7 @@ impl Launched {
 
     /// Leaves a shim that has told the end to the system's first process, if that collects what is left to it. All that
     /// remains is the kernel's work on the namespaces; everything inside was gone before the end was told. Only for a
-    /// caller that ends now, too.
+    /// caller that ends now, too, and that has set aside what must not stay.
     pub fn leave(mut self) {
         if first_process_collects() && !self.program_tidies {
             self.shim.reaped = true;
@@ -199,6 +199,10 @@ impl Launched {
             if let Some(inner) = self.inner.take() {
                 inner.leave();
             }
+            // A shim that does not hear of it looks once more for what must not stay, which does no harm.
+            let _ = wire::try_send(self.control.as_fd(), &Record::new(Tag::Tidy));
+            // Our own end closes it. The shim waits for that, so that the two ends do not compete for one CPU.
+            std::mem::forget(self.control);
         } else {
             self.wait_gone();
         }
@@ -390,13 +394,19 @@ impl Launched {
     /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that. `patience` is for
     /// a program between us and the shim, which may never get to it.
     pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step], patience: Option<Duration>) -> Result<Self, SpawnError> {
-        let Go { image, stdio, doors, more } = go;
+        let Go { image, made_by, stdio, doors, more } = go;
         let file = in_memory(image).map_err(caller("hand over the recipe", "memfd_create"))?;
-        let namespace = pid_namespace().map_err(caller("find the pid namespace", "stat"))?;
         let first = [file.as_raw_fd()].into_iter().chain(stdio.iter().map(AsRawFd::as_raw_fd));
         let handed: Vec<_> = first.chain(more.iter().copied()).collect();
-        let user = user_namespace().map_err(caller("find the user namespace", "stat"))?;
-        let record = Record { a: *doors as i32, d: image.len() as u64, e: namespace, f: user, ..Record::new(Tag::Go) };
+        // What we have made ourselves needs no comparison.
+        let (pids, users) = match made_by {
+            MadeBy::Us => (0, 0),
+            MadeBy::Program => (
+                pid_namespace().map_err(caller("find the pid namespace", "stat"))?,
+                user_namespace().map_err(caller("find the user namespace", "stat"))?,
+            ),
+        };
+        let record = Record { a: *doors as i32, d: image.len() as u64, e: pids, f: users, ..Record::new(Tag::Go) };
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
             Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => {
@@ -446,10 +456,19 @@ impl Launched {
     }
 }
 
+/// Who has made the namespaces that a shim finds itself in. Those of a program could turn out to be our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MadeBy {
+    Us,
+    Program,
+}
+
 /// What goes to the shim with the go-ahead.
 pub(crate) struct Go<'a> {
     /// The recipe.
     pub(crate) image: Vec<u8>,
+    /// Who has made the namespaces.
+    pub(crate) made_by: MadeBy,
     /// The command's streams.
     pub(crate) stdio: &'a [OwnedFd; 3],
     /// How many of the further descriptors are cgroups to join.
@@ -515,6 +534,8 @@ fn step_words(step: &Step) -> (String, &'static str) {
             (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
         }
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
+        Step::Overlay { at, .. } => (format!("lay a private layer over `/{}`", shown(at)), "fsconfig overlay"),
+        Step::Withdraw { at } => (format!("take `/{}` out of view", shown(at)), "umount2"),
         Step::Same { at, .. } => (format!("find at `/{}` what was to be shown there", shown(at)), "fstat"),
     }
 }

@@ -17,6 +17,7 @@ mod image;
 mod landlock;
 mod launched;
 mod listener;
+mod local;
 mod located;
 mod mapped;
 mod mount;
@@ -33,6 +34,7 @@ mod shim;
 pub mod syscalls;
 pub mod terminal;
 mod text;
+pub mod tree;
 pub mod wait;
 mod wire;
 
@@ -43,6 +45,7 @@ pub use foreign::{
     shim_argv, spawn_foreign,
 };
 pub use launched::{Ended, Launched, Report, SpawnError};
+pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,

@@ -11,6 +11,7 @@ const MOVE_MOUNT_F_EMPTY_PATH: u32 = 0x4;
 const MOVE_MOUNT_T_EMPTY_PATH: u32 = 0x40;
 const FSOPEN_CLOEXEC: u32 = 1;
 const FSMOUNT_CLOEXEC: u32 = 1;
+const FSCONFIG_SET_FLAG: u32 = 0;
 const FSCONFIG_SET_STRING: u32 = 1;
 const FSCONFIG_CMD_CREATE: u32 = 6;
 const FSCONFIG_CMD_RECONFIGURE: u32 = 7;
@@ -26,6 +27,7 @@ pub(crate) const NODEV: u64 = 0x4;
 pub(crate) const NOEXEC: u64 = 0x8;
 const IDMAP: u64 = 0x0010_0000;
 
+const RESOLVE_NO_XDEV: u64 = 0x01;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_NO_SYMLINKS: u64 = 0x04;
 const RESOLVE_BENEATH: u64 = 0x08;
@@ -66,6 +68,12 @@ pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
 pub(crate) fn open_beneath(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
     let flags = libc::O_PATH | libc::O_DIRECTORY;
     open_how(tree.as_raw_fd(), path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+}
+
+/// A directory of the same file system below another one, to list and to work in. No symbolic link is followed.
+pub(crate) fn open_directory_below(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
+    let resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV;
+    open_how(tree.as_raw_fd(), path, libc::O_RDONLY | libc::O_DIRECTORY, resolve)
 }
 
 /// A detached copy of the mounts at a path, with flags set on all of them.
@@ -201,6 +209,27 @@ pub(crate) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], flags: u64
     // SAFETY: `kind` outlives the call.
     let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
     configure(context.as_fd(), options, FSCONFIG_CMD_CREATE)?;
+    // SAFETY: plain numbers and a descriptor that we own.
+    check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
+}
+
+/// An upper layer over lower ones, not yet attached. Paths are looked up from the working directory.
+///
+/// The layers' marks are user attributes, the only ones that a user namespace may set. Nothing is written through to
+/// disk at the end or on request: what a run leaves is read while the machine is up, and whoever keeps it writes it anew.
+pub(crate) fn overlay(lower: &CStr, upper: &CStr, work: &CStr, flags: u64) -> Result<OwnedFd, Errno> {
+    // SAFETY: a static name.
+    let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, c"overlay".as_ptr(), FSOPEN_CLOEXEC) })?;
+    for flag in [c"userxattr", c"volatile"] {
+        let none = std::ptr::null::<libc::c_char>();
+        // SAFETY: a static name; a flag has no value.
+        check(unsafe {
+            libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_SET_FLAG, flag.as_ptr(), none, 0)
+        })?;
+    }
+    let options =
+        [(c"source", c"polder"), (c"lowerdir", lower), (c"upperdir", upper), (c"workdir", work), (c"index", c"off")];
+    configure(context.as_fd(), &options, FSCONFIG_CMD_CREATE)?;
     // SAFETY: plain numbers and a descriptor that we own.
     check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
 }

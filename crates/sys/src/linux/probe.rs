@@ -35,6 +35,7 @@ pub fn machine(workspace: &Path) -> Machine {
         (Mechanism::NetworkNamespace, network_namespace()),
         (Mechanism::MountRoot, mount_root()),
         (Mechanism::IdmappedMounts, idmapped_mounts(workspace)),
+        (Mechanism::Overlay, overlay()),
         (
             Mechanism::Landlock,
             match &abi {
@@ -186,6 +187,36 @@ fn mount_root() -> Probe {
              or a security module forbids mounts to user namespaces",
         ),
         Err(errno) => fails(format!("mounting: {errno}"), "a kernel of 5.12 or newer is needed"),
+    }
+}
+
+/// A layer over another one, made as a sandbox makes it, and a change that stays in it.
+fn overlay() -> Probe {
+    let body = || {
+        mount::make_private()?;
+        let root = mount::new_filesystem(c"tmpfs", &[(c"mode", c"0755")], mount::NOSUID | mount::NODEV)?;
+        mount::attach_at(root.as_fd(), c"/")?;
+        // SAFETY: the descriptor is ours, the paths are static strings.
+        unsafe {
+            check_int(libc::fchdir(root.as_raw_fd()))?;
+            for directory in [c"lower", c"lower/gone", c"upper", c"work", c"shown"] {
+                check_int(libc::mkdir(directory.as_ptr(), 0o755))?;
+            }
+        }
+        let layers = mount::overlay(c"lower", c"upper", c"work", mount::NOSUID | mount::NODEV)?;
+        mount::attach_at(layers.as_fd(), c"shown")?;
+        // SAFETY: the paths are static strings.
+        unsafe {
+            check_int(libc::rmdir(c"shown/gone".as_ptr()))?;
+            check_int(libc::access(c"lower/gone".as_ptr(), libc::F_OK)).map(drop)
+        }
+    };
+    match trial_inside(NAMESPACES, body) {
+        Ok(()) => works("a change stayed in its layer"),
+        Err(errno) => fails(
+            format!("overlay in a user namespace: {errno}"),
+            "a kernel of 5.12 or newer with overlayfs is needed (`modprobe overlay`); with mode `direct` none is",
+        ),
     }
 }
 

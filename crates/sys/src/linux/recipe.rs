@@ -248,6 +248,24 @@ pub enum Step<S = CString> {
         /// Where.
         at: S,
     },
+    /// Shows a private layer over others, all of them below the root that is built: the trees below stay as they are.
+    Overlay {
+        /// What lies below, the uppermost first, with colons between.
+        lower: S,
+        /// Where changes go.
+        upper: S,
+        /// An empty directory beside it, for the kernel.
+        work: S,
+        /// Where.
+        at: S,
+        /// Whether it can be written.
+        access: Access,
+    },
+    /// Takes a layer and its place out of view; whoever was made from it keeps it.
+    Withdraw {
+        /// Where.
+        at: S,
+    },
     /// Checks that a path is the very file that the caller opened, whatever a program has mounted there.
     Same {
         /// Where; no component may be a symbolic link.

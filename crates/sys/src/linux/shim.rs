@@ -78,14 +78,20 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// Ends everyone else, so that nothing can be made again, and removes what must not stay; then ends.
     fn finish(&self, control: BorrowedFd<'_>, last: Option<Record>) -> ! {
+        // Orphans are given to us, so without a child we are alone. Mostly we are, and the kernel need not ask every
+        // process of the machine whether it is one of ours.
         // SAFETY: plain numbers; reaps until nobody is left. Whoever hears of the end may rely on that.
         unsafe {
-            if libc::kill(-1, libc::SIGKILL) == 0 {
-                while libc::waitpid(-1, ptr::null_mut(), 0) > 0 {}
+            let child = check_int(libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG | libc::__WALL));
+            if child != Err(Errno(libc::ECHILD)) && libc::kill(-1, libc::SIGKILL) == 0 {
+                while libc::waitpid(-1, ptr::null_mut(), libc::__WALL) > 0 {}
             }
         }
-        // A caller that hears of the end does the rest, on the host's side.
-        if last.is_some_and(|record| wire::send(control, &record, &[]).is_ok()) {
+        // A caller that hears of the end does the rest, on the host's side, unless it is killed before it can. Until it
+        // is gone there is no hurry: our own end is the work of taking the namespaces apart, which it does not wait for.
+        if last.is_some_and(|record| wire::send(control, &record, &[]).is_ok())
+            && wire::hears_before_end(control, Tag::Tidy)
+        {
             exit(0)
         }
         for Swept { path, aside, only_with } in self.paths.iter() {

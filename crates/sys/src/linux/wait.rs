@@ -48,7 +48,31 @@ pub fn readable(fds: &[Option<BorrowedFd<'_>>], timeout: Option<Duration>) -> io
 #[derive(Debug)]
 pub struct Signals {
     fd: OwnedFd,
-    old: libc::sigset_t,
+    from: From,
+}
+
+/// Where signals come from.
+#[derive(Debug)]
+enum From {
+    /// The kernel, instead of interrupting; the mask that was there before.
+    Kernel(libc::sigset_t),
+    /// Another part of this program that took them.
+    Program,
+}
+
+/// Hands signals on to whoever reads the other end.
+#[derive(Debug)]
+pub struct Passer {
+    fd: OwnedFd,
+}
+
+impl Passer {
+    /// Hands one on. That nobody reads any more is no error: whoever was to be told has ended.
+    pub fn pass(&self, signal: i32) {
+        let bytes = signal.to_ne_bytes();
+        // SAFETY: the bytes are valid for their length.
+        unsafe { libc::write(self.fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    }
 }
 
 impl Signals {
@@ -64,8 +88,17 @@ impl Signals {
             }
             check_int(libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut old))?;
             let fd = check_fd(i64::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)))?;
-            Ok(Self { fd, old })
+            Ok(Self { fd, from: From::Kernel(old) })
         }
+    }
+
+    /// Signals that somebody else takes from the kernel and hands on: a signal comes once, and several runs wait for it.
+    pub fn passed_on() -> io::Result<(Passer, Self)> {
+        let mut ends = [-1i32; 2];
+        // SAFETY: room for two descriptors.
+        check_int(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) })?;
+        let (read, write) = (check_fd(i64::from(ends[0]))?, check_fd(i64::from(ends[1]))?);
+        Ok((Passer { fd: write }, Self { fd: read, from: From::Program }))
     }
 
     /// Readable when a signal waits.
@@ -75,6 +108,12 @@ impl Signals {
 
     /// The next signal, if one waits.
     pub fn next(&self) -> Option<i32> {
+        if matches!(self.from, From::Program) {
+            let mut bytes = [0; 4];
+            // SAFETY: the bytes are valid for their length.
+            let got = check(unsafe { libc::read(self.fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) } as i64);
+            return (got == Ok(4)).then_some(i32::from_ne_bytes(bytes));
+        }
         // SAFETY: all-zero is a valid record.
         let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
         let size = size_of::<libc::signalfd_siginfo>();
@@ -86,8 +125,10 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // SAFETY: restores the set that `watch` read.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.old, ptr::null_mut()) };
+        if let From::Kernel(old) = &self.from {
+            // SAFETY: restores the set that `watch` read.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, ptr::from_ref(old), ptr::null_mut()) };
+        }
     }
 }
 

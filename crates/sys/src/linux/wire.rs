@@ -3,7 +3,7 @@
 //! Used between clone and exec: nothing here allocates. The caller's end is also the lifeline: when it closes, for
 //! whatever reason, the shim ends and the kernel takes the whole pid namespace with it.
 
-use super::call::{Errno, check};
+use super::call::{Errno, check, check_int};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// How many descriptors one record can carry; the kernel's own limit is 253.
@@ -31,6 +31,8 @@ pub(crate) enum Tag {
     Go = 16,
     /// Caller: send this signal to the command. a: the signal.
     Signal = 17,
+    /// Caller: what must not stay is set aside, and nothing is left to do.
+    Tidy = 18,
 }
 
 /// The private file systems were full when the command ended.
@@ -114,11 +116,25 @@ pub(crate) fn receive_soon(
 ) -> Result<Option<Record>, Errno> {
     for _ in 0..SOON {
         match receive_with(socket, descriptors, libc::MSG_DONTWAIT) {
-            Err(Errno(libc::EAGAIN)) => std::hint::spin_loop(),
+            // Who is to send it may wait for this very CPU.
+            Err(Errno(libc::EAGAIN)) => std::thread::yield_now(),
             other => return other,
         }
     }
     receive(socket, descriptors)
+}
+
+/// Waits until the other side is gone; says whether a record of this kind was its word to the last.
+pub(crate) fn hears_before_end(socket: BorrowedFd<'_>, tag: Tag) -> bool {
+    // Nothing is asked for, so only the end wakes us, and not a record before it.
+    let mut end = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
+    // SAFETY: one entry, valid for the call.
+    while check_int(unsafe { libc::poll(&raw mut end, 1, -1) }) == Err(Errno(libc::EINTR)) {}
+    let mut heard = false;
+    while let Ok(Some(record)) = receive_with(socket, &mut [], libc::MSG_DONTWAIT) {
+        heard |= record.tag == tag as u32;
+    }
+    heard
 }
 
 /// Receives a record into `descriptors`; gives the record and how many descriptors came. `None` is the end.

@@ -1,5 +1,6 @@
 use super::super::Bubblewrap;
 use super::*;
+use crate::shimmed::testing::{cow, layers};
 use expect_test::{ExpectFile, expect_file};
 use polder_engine::Engine;
 use polder_facts::{
@@ -51,6 +52,7 @@ fn host(uid: u32) -> HostFacts {
             worktree: None,
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
+            mounts: Vec::new(),
             submodules: Vec::new(),
             sources,
         },
@@ -62,12 +64,12 @@ fn lowered(policy: &Policy, host: HostFacts) -> Lowered {
     let plan = polder_plan::compile(policy, &host, &["sh".into(), "-c".into(), "true".into()]).expect("a plan");
     let (plan, host) = (Arc::new(plan), Arc::new(host));
     let fitted = Bubblewrap.fit(&plan, &host).require(&plan, &host).expect("everything works here");
-    lower(&fitted, None, Tie::Thread)
+    lower(&fitted, layers(policy).as_ref(), None, Tie::Thread)
 }
 
 /// What bwrap is told and what the shim finishes: an option with its values on one line.
 fn text(lowered: &Lowered) -> String {
-    let Lowered { arguments, outer, apart, finish, shown, masks, scratch_bytes, inside: _ } = lowered;
+    let Lowered { arguments, outer, apart, layered, laid, shown, masks, scratch_bytes, inside: _ } = lowered;
     let word = |text: &CString| format!("{:?}", String::from_utf8_lossy(text.as_bytes()));
     let mut lines: Vec<String> = Vec::new();
     let mut values = 0;
@@ -99,7 +101,8 @@ fn text(lowered: &Lowered) -> String {
     lines.push(format!("outer {outer:?}"));
     lines.push(format!("apart {}", apart.join(" ")));
     lines.push(format!("scratch {scratch_bytes}"));
-    lines.extend(finish.iter().map(|step| format!("finish {step:?}")));
+    lines.extend(layered.iter().map(|(host, at)| format!("same {} {}", word(at), word(host))));
+    lines.extend(laid.iter().map(|step| format!("finish {step:?}")));
     lines.extend(shown.iter().map(|(host, at)| format!("same {} {}", word(at), word(host))));
     lines.extend(masks.iter().map(|step| format!("mask {step:?}")));
     lines.join("\n") + "\n"
@@ -156,6 +159,12 @@ fn of_a_policy_that_says_much() {
 }
 
 #[test]
+fn of_a_workspace_of_layers() {
+    check(&cow(built_in()), host(1000), expect_file!["goldens/cow.txt"]);
+    check(&cow(built_in()), host(0), expect_file!["goldens/cow-root.txt"]);
+}
+
+#[test]
 fn of_paths_that_look_like_something_else() {
     check(&hostile(), host(1000), expect_file!["goldens/hostile.txt"]);
 }
@@ -177,7 +186,7 @@ fn of_root_that_accepts_to_stay_root() {
 
 #[test]
 fn nothing_is_made_once_something_is_shown() {
-    for (policy, uid) in [(built_in(), 0), (much(), 1000), (much(), 0), (hostile(), 1000)] {
+    for (policy, uid) in [(built_in(), 0), (much(), 1000), (much(), 0), (hostile(), 1000), (cow(much()), 0)] {
         let host = host(uid);
         let lowered = lowered(&policy, host);
         let shown = |argument: &Argument| match argument {

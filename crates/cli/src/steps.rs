@@ -1,0 +1,159 @@
+//! `polder steps`: the steps of the configuration, each in its sandbox.
+
+mod github;
+mod junit;
+mod kept;
+mod lines;
+mod show;
+mod summary;
+
+use crate::args::StepsArgs;
+use crate::exit::{Failure, printable};
+use crate::render::json;
+use crate::render::text::tolerate_closed;
+use polder::{PlannedSteps, Report, StepEvent, StepResult, StepsAsked, steps_exit_code};
+use polder_sys::wait::{self, Signals};
+use serde_json::{Value, json};
+use show::Show;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
+    let StepsArgs { policy, input, max_parallelism, dry_run, json, junit, names } = args;
+    let asked = StepsAsked {
+        names,
+        inputs: inputs(&input)?,
+        at_once: max_parallelism.map(Into::into),
+        pull_request: github::pull_request(),
+    };
+    let planned = policy.sandbox().plan_steps(&asked)?;
+    if planned.steps().is_empty() {
+        return Err(Failure::new("the configuration has no steps; write some below `steps:`"));
+    }
+    if dry_run {
+        return print_plan(&planned, json);
+    }
+    let planned = planned.judged()?;
+    // Before anything runs: a report that cannot be written would be missed only at the end.
+    let report = junit.map(|path| create(&path).map(|file| (path, file))).transpose()?;
+    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let names: Vec<String> = planned.steps().iter().map(|step| step.name().to_owned()).collect();
+    let mut show = Show::new(names, json, report.is_some());
+    let results = planned.run(Some(&signals), &mut |event| {
+        let told = if json { tell_json(&event) } else { show.tell(&event) };
+        show.keep(&event);
+        // Whoever read us is gone.
+        match told {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    })?;
+    if json {
+        let steps: Vec<_> = results.iter().map(result_json).collect();
+        print(
+            &json!({"type": "summary", "exitCode": steps_exit_code(statuses(&results)), "steps": steps}).to_string(),
+        )?;
+    } else {
+        show.end(&results);
+    }
+    if let Some((path, mut file)) = report {
+        let text = junit::report(&results, show.tails());
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
+        written.map_err(|error| Failure::new(format!("cannot write `{}`: {error}", path.display())))?;
+    }
+    github::job_summary(&results)?;
+    Ok(steps_exit_code(statuses(&results)))
+}
+
+fn statuses(results: &[StepResult]) -> impl Iterator<Item = &polder::Status> {
+    results.iter().map(|result| &result.status)
+}
+
+fn create(path: &std::path::Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| Failure::new(format!("cannot write `{}`: {error}", path.display())))
+}
+
+fn inputs(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let pair = |text: &String| {
+        let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+        pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .ok_or_else(|| Failure::new(format!("--input: `{text}` is not NAME=VALUE")))
+    };
+    given.iter().map(pair).collect()
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    tolerate_closed(writeln!(io::stdout().lock(), "{text}")).map_err(Failure::from)
+}
+
+/// Every step with its engine and its plan's hash; what refuses says why.
+fn print_plan(planned: &PlannedSteps, as_json: bool) -> Result<u8, Failure> {
+    let mut refused = false;
+    let mut list = Vec::new();
+    for step in planned.steps() {
+        let run = step.planned();
+        refused |= matches!(run.report(), Report::Refused(_));
+        if as_json {
+            let mut object = json::plan(run);
+            if let Some(object) = object.as_object_mut() {
+                object.insert("step".to_owned(), step.name().into());
+                object.insert("waitsFor".to_owned(), step.waits_for().into());
+            }
+            list.push(object);
+            continue;
+        }
+        let waits = match step.waits_for() {
+            [] => String::new(),
+            names => format!(", after {}", names.join(", ")),
+        };
+        let how = match run.report() {
+            Report::Fits { fit, reason } => format!("engine {} ({reason})", fit.engine),
+            Report::Refused(unfit) => format!("refused: {unfit}"),
+        };
+        let sandbox = run.plan().sandbox.as_deref().map(|name| format!("sandbox {name}, ")).unwrap_or_default();
+        print(&printable(&format!("{}: {sandbox}{how}{waits}", step.name())))?;
+    }
+    if as_json {
+        print(&json!({"atOnce": planned.at_once(), "steps": list}).to_string())?;
+    }
+    Ok(if refused { crate::exit::FAILED } else { 0 })
+}
+
+fn tell_json(event: &StepEvent<'_>) -> io::Result<()> {
+    let line = match event {
+        // Its first event says the same and more.
+        StepEvent::Started(_) | StepEvent::Tick => return Ok(()),
+        StepEvent::Run(place, event) => {
+            let mut object = json::event(event);
+            if let Some(object) = object.as_object_mut() {
+                object.insert("stepIndex".to_owned(), (*place).into());
+            }
+            object
+        }
+        StepEvent::Ended(place, result) => {
+            let mut object = result_json(result);
+            if let Some(object) = object.as_object_mut() {
+                object.insert("type".to_owned(), "step".into());
+                object.insert("stepIndex".to_owned(), (*place).into());
+            }
+            object
+        }
+    };
+    writeln!(io::stdout().lock(), "{line}")
+}
+
+fn result_json(result: &StepResult) -> Value {
+    let StepResult { name, status, engine, outcome, took } = result;
+    let detail = Some(status.detail()).filter(|detail| !detail.is_empty());
+    json!({
+        "step": name,
+        "status": status.name(),
+        "detail": detail,
+        "exitCode": status.code(),
+        "engine": engine,
+        "outcome": outcome.as_ref().map(json::outcome),
+        "tookMs": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}

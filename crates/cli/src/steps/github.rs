@@ -1,0 +1,108 @@
+//! GitHub Actions: groups, marks and a summary of the job. What a step writes is text there, never a command.
+//!
+//! The runner obeys lines of the log that begin with `::` or hold `##[`. Between `::stop-commands::TOKEN` and `::TOKEN::` it
+//! obeys nobody; the token is random and never enters a sandbox.
+
+use super::summary;
+use polder::StepResult;
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+
+/// The longest event that is read.
+const EVENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+pub(super) fn is_here() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// A word that nobody can guess.
+pub(super) fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The text of a command of ours.
+pub(super) fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A line of ours that holds words of others: no part of it is a command.
+pub(super) fn harmless(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let line = line.replace("##[", "## [");
+        if line.trim_start().starts_with("::") { format!("|{line}") } else { line }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A mark for a step that did not pass.
+pub(super) fn annotation(result: &StepResult) -> String {
+    let kind = match result.status {
+        polder::Status::Skipped(_) => "notice",
+        _ => "error",
+    };
+    let title = format!("step {} {}", result.name, result.status.name());
+    format!("::{kind} title={}::{}", property(&title), data(&result.status.detail()))
+}
+
+/// Adds a table to the summary of the job, where there is one.
+pub(super) fn job_summary(results: &[StepResult]) -> io::Result<()> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_here()) else { return Ok(()) };
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    file.write_all(markdown(results).as_bytes())
+}
+
+pub(super) fn markdown(results: &[StepResult]) -> String {
+    let mut text = String::from("### polder steps\n\n| step | result | time | engine | why |\n|---|---|---|---|---|\n");
+    for result in results {
+        let ran = result.engine.is_some();
+        let time = if ran { summary::seconds(result.took) } else { String::new() };
+        let engine = result.engine.clone().unwrap_or_default();
+        let cells = [&result.name, result.status.name(), &time, &engine, &result.status.detail()].map(cell);
+        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    text.push_str(&format!("\n{}\n", cell(&summary::counts(results))));
+    text
+}
+
+/// Text that stays inside its cell.
+fn cell(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '!' | '@' => safe.extend(['\\', c]),
+            c if c.is_control() => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// What `pr` stands for: the pull request of the event that started the job.
+pub(super) fn pull_request() -> Option<Value> {
+    let path = std::env::var_os("GITHUB_EVENT_PATH").filter(|_| is_here())?;
+    let mut text = String::new();
+    File::open(path).ok()?.take(EVENT_BYTES_MAX).read_to_string(&mut text).ok()?;
+    let event: Value = serde_json::from_str(&text).ok()?;
+    let pr = event.get("pull_request").filter(|pr| pr.is_object())?;
+    Some(json!({
+        "number": pr["number"],
+        "title": pr["title"],
+        "body": pr["body"],
+        "author": pr["user"]["login"],
+        "branch": pr["head"]["ref"],
+        "base": pr["base"]["ref"],
+    }))
+}
+
+#[cfg(test)]
+mod tests;

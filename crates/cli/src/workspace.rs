@@ -1,0 +1,59 @@
+//! `polder workspace`: list, diff, apply, discard, revert.
+
+mod apply;
+mod ask;
+mod diff;
+mod json;
+mod list;
+mod paint;
+mod settle;
+
+use crate::args::{WhichArgs, WorkspaceArgs, WorkspaceVerb};
+use crate::exit::Failure;
+use crate::render::text::tolerate_closed;
+use polder_workspace::{Relative, Store, Workspace, visible_name};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn workspace(args: WorkspaceArgs) -> Result<u8, Failure> {
+    match args.verb {
+        WorkspaceVerb::List(args) => list::list(&args),
+        WorkspaceVerb::Diff(args) => diff::diff(&args),
+        WorkspaceVerb::Apply(args) => apply::apply(&args),
+        WorkspaceVerb::Discard(args) => settle::discard(&args),
+        WorkspaceVerb::Revert(args) => settle::revert(&args),
+    }
+}
+
+fn store() -> Result<Store, Failure> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let place = Store::place_for(&environment)
+        .ok_or_else(|| Failure::new("there is no home directory to keep workspaces in; set HOME or XDG_STATE_HOME"))?;
+    Ok(Store::open(&place)?)
+}
+
+/// The workspace that is meant: by name, or the newest of the tree in which polder is called.
+fn which(args: &WhichArgs) -> Result<Workspace, Failure> {
+    let store = store()?;
+    let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+    let found = match &args.name {
+        Some(name) => store.find(&name.parse()?, &directory)?,
+        None => store.newest(&directory)?,
+    };
+    Ok(found)
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    tolerate_closed(writeln!(io::stdout().lock(), "{text}")).map_err(Failure::from)
+}
+
+/// A path as it can be shown.
+fn shown(path: &Relative) -> String {
+    shown_path(path.as_path())
+}
+
+fn shown_path(path: &Path) -> String {
+    visible_name(path.as_os_str().as_encoded_bytes())
+}

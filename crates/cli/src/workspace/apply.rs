@@ -1,0 +1,118 @@
+//! `polder workspace apply`.
+
+use super::{ask, json, print, shown, which};
+use crate::args::WorkspaceApplyArgs;
+use crate::exit::Failure;
+use polder_workspace::{Applied, Choice, Relative, Settled, Unwatched, Verdict, Workspace};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Something was left out that stands in the way of "everything is in place".
+const LEFT_OUT: u8 = 1;
+
+pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
+    let workspace = which(&args.which)?;
+    if args.resume || args.abort {
+        return settle(&workspace, args);
+    }
+    let mut choice = Choice {
+        paths: args.path.clone(),
+        hunks: hunks(&args.hunk)?,
+        include_held: args.include_held.clone(),
+        force: args.force.clone(),
+    };
+    if args.patch {
+        match ask::ask(&workspace, choice)? {
+            Some(chosen) => choice = chosen,
+            None => {
+                print("nothing was chosen")?;
+                return Ok(0);
+            }
+        }
+    }
+    let applied = workspace.apply(&choice, &mut Unwatched)?;
+    if args.json {
+        print(&as_json(&workspace, &applied).to_string())?;
+    } else {
+        print(&as_text(&applied))?;
+    }
+    let left_out = |verdict: &Verdict| matches!(verdict, Verdict::Conflict(_) | Verdict::Refused(_));
+    let complete = applied.forged.is_empty() && !applied.items.iter().any(|(_, verdict)| left_out(verdict));
+    Ok(if complete { 0 } else { LEFT_OUT })
+}
+
+fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
+    let settled = if args.resume { workspace.resume(&mut Unwatched)? } else { workspace.abort(&mut Unwatched)? };
+    let told = match settled {
+        Settled::Applied => "applied",
+        Settled::NotApplied => "not applied",
+        Settled::Nothing => "nothing was interrupted",
+    };
+    if args.json {
+        print(&json!({"workspace": workspace.name().as_str(), "state": told}).to_string())?;
+    } else {
+        print(told)?;
+    }
+    Ok(0)
+}
+
+/// `FILE:N`, several for one file.
+fn hunks(words: &[String]) -> Result<BTreeMap<Relative, BTreeSet<usize>>, Failure> {
+    let mut chosen: BTreeMap<Relative, BTreeSet<usize>> = BTreeMap::new();
+    for word in words {
+        let wrong =
+            || Failure::new(format!("`--hunk {word}` is not FILE:N; `polder workspace diff` numbers the hunks"));
+        let (file, number) = word.rsplit_once(':').ok_or_else(wrong)?;
+        let number: usize = number.parse().map_err(|_| wrong())?;
+        let file = Relative::new(Path::new(file))?;
+        chosen.entry(file).or_default().insert(number);
+    }
+    Ok(chosen)
+}
+
+fn as_text(applied: &Applied) -> String {
+    let mut lines = Vec::new();
+    for (item, verdict) in &applied.items {
+        let (word, why) = json::verdict(verdict);
+        if *verdict == Verdict::NotChosen {
+            continue;
+        }
+        let what = match &item.change.what {
+            polder_workspace::What::Renamed { from } => format!("{} to {}", shown(from), shown(&item.change.path)),
+            _ => shown(&item.change.path),
+        };
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let bits = match (item.stripped, verdict) {
+            (Some(bits), Verdict::Taken) => format!(" (without the bits {bits:04o})"),
+            _ => String::new(),
+        };
+        lines.push(format!("{word} {what}{why}{bits}"));
+    }
+    lines.extend(applied.forged.iter().map(|forged| format!("refused {}: {}", shown(&forged.path), forged.why)));
+    if lines.is_empty() {
+        lines.push("nothing to apply".to_owned());
+    }
+    if applied.items.iter().any(|(_, verdict)| matches!(verdict, Verdict::Held(_))) {
+        lines.push("held back is what the host would execute later; --include-held PATH takes it".to_owned());
+    }
+    if applied.items.iter().any(|(_, verdict)| matches!(verdict, Verdict::Conflict(_))) {
+        lines.push("a conflict leaves the host's version; --force PATH overwrites it".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn as_json(workspace: &Workspace, applied: &Applied) -> serde_json::Value {
+    let items: Vec<_> = applied
+        .items
+        .iter()
+        .map(|(item, verdict)| {
+            let (word, why) = json::verdict(verdict);
+            let mut told = json::item(item);
+            told["verdict"] = json!(word);
+            told["why"] = json!(why);
+            told
+        })
+        .collect();
+    json!({"workspace": workspace.name().as_str(), "changes": items, "refused": json::forged(&applied.forged)})
+}

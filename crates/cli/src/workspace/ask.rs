@@ -1,0 +1,98 @@
+//! `polder workspace apply -p`: one question per hunk, or per change that has none.
+
+use super::paint::{self, Paint};
+use super::{print, shown};
+use crate::exit::Failure;
+use polder_workspace::{Choice, Item, Text, Workspace};
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, Write};
+
+const HELP: &str = "y - apply this
+n - leave this out
+a - apply this and everything that follows in this file
+d - leave out this and everything that follows in this file
+q - leave out this and everything that follows
+? - this help";
+
+enum Answer {
+    Yes,
+    No,
+    All,
+    None,
+    Quit,
+}
+
+/// The choice, narrowed by what was answered; nothing if nothing was chosen.
+pub(crate) fn ask(workspace: &Workspace, choice: Choice) -> Result<Option<Choice>, Failure> {
+    let review = workspace.review()?;
+    let paint = Paint::for_stdout();
+    let mut chosen = Choice { paths: Vec::new(), ..choice.clone() };
+    let items = review.only(&choice.paths)?;
+    'items: for item in items.iter().filter(|item| item.refused.is_none()) {
+        let text = review.text(item);
+        let Text::Hunks(hunks) = &text else {
+            print(&paint::item(item, &text, paint))?;
+            match answer("apply this change")? {
+                Answer::Yes | Answer::All => chosen.paths.push(exactly(item)),
+                Answer::No | Answer::None => {}
+                Answer::Quit => break 'items,
+            }
+            continue;
+        };
+        print(&paint::item(item, &Text::None, paint))?;
+        let mut taken = BTreeSet::new();
+        let mut rest = None;
+        for (index, hunk) in hunks.iter().enumerate() {
+            print(&paint::hunk(hunk, index + 1, paint))?;
+            match answer(&format!("apply hunk {} of {} of {}", index + 1, hunks.len(), shown(&item.change.path)))? {
+                Answer::Yes => drop(taken.insert(index + 1)),
+                Answer::No => {}
+                Answer::All => {
+                    taken.extend(index + 1..=hunks.len());
+                    break;
+                }
+                Answer::None => break,
+                Answer::Quit => {
+                    rest = Some(Answer::Quit);
+                    break;
+                }
+            }
+        }
+        if hunks.is_empty() || taken.len() == hunks.len() {
+            chosen.paths.push(exactly(item));
+        } else if !taken.is_empty() {
+            chosen.hunks.insert(item.change.path.clone(), taken);
+        }
+        if rest.is_some() {
+            break;
+        }
+    }
+    Ok((!chosen.paths.is_empty() || !chosen.hunks.is_empty()).then_some(chosen))
+}
+
+/// A pattern that means this path, whatever characters are in it.
+fn exactly(item: &Item) -> String {
+    let path = item.change.path.as_path().to_string_lossy();
+    path.chars().flat_map(|c| if "*?[]{}\\!".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
+}
+
+fn answer(question: &str) -> Result<Answer, Failure> {
+    loop {
+        let mut err = io::stderr();
+        write!(err, "{question} [y,n,q,a,d,?]? ")?;
+        err.flush()?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line)? == 0 {
+            // Nobody is there any more; what was not said is not done.
+            return Ok(Answer::Quit);
+        }
+        match line.trim() {
+            "y" => return Ok(Answer::Yes),
+            "n" => return Ok(Answer::No),
+            "a" => return Ok(Answer::All),
+            "d" => return Ok(Answer::None),
+            "q" => return Ok(Answer::Quit),
+            _ => writeln!(err, "{HELP}")?,
+        }
+    }
+}

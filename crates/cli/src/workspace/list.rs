@@ -1,0 +1,56 @@
+//! `polder workspace list`.
+
+use super::{print, shown_path, store};
+use crate::args::WorkspaceListArgs;
+use crate::exit::Failure;
+use polder_workspace::Workspace;
+use serde_json::json;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub(crate) fn list(args: &WorkspaceListArgs) -> Result<u8, Failure> {
+    let all = store()?.list()?;
+    if args.json {
+        let all: Vec<_> = all.iter().map(described).collect::<Result<_, Failure>>()?;
+        print(&json!({ "workspaces": all }).to_string())?;
+        return Ok(0);
+    }
+    if all.is_empty() {
+        print("no workspaces; `polder run --cow` begins one")?;
+    }
+    let width = all.iter().map(|workspace| workspace.name().as_str().len()).max().unwrap_or(0);
+    for workspace in &all {
+        let (name, mode) = (workspace.name().as_str(), workspace.mode().name());
+        let (when, root) = (since(workspace), shown_path(workspace.root()));
+        print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root}", state(workspace)?))?;
+    }
+    Ok(0)
+}
+
+fn state(workspace: &Workspace) -> Result<&'static str, Failure> {
+    Ok(if workspace.is_interrupted() {
+        "interrupted"
+    } else if workspace.is_changed()? {
+        "changed"
+    } else {
+        "empty"
+    })
+}
+
+fn began(workspace: &Workspace) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(u64::try_from(workspace.began().seconds).unwrap_or(0))
+}
+
+fn since(workspace: &Workspace) -> String {
+    humantime::format_rfc3339_seconds(began(workspace)).to_string()
+}
+
+fn described(workspace: &Workspace) -> Result<serde_json::Value, Failure> {
+    Ok(json!({
+        "name": workspace.name().as_str(),
+        "root": workspace.root().to_string_lossy(),
+        "mode": workspace.mode().name(),
+        "state": state(workspace)?,
+        "began": since(workspace),
+        "parent": workspace.parent().map(|name| name.as_str()),
+    }))
+}

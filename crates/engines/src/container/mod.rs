@@ -1,0 +1,7 @@
+//! Containers by a daemon of this machine: Docker, and Podman behind the same interface.
+
+#![expect(dead_code, unused_imports, reason = "the engine that uses the client is being built on it")]
+
+mod api;
+mod daemon;
+mod kind;

@@ -1,0 +1,74 @@
+//! A workspace whose changes are kept apart: the steps that lay a private layer over the real tree. Pure.
+//!
+//! The layers are shown at places of our own, the kernel makes one tree of them, and the places go away again. So a layer
+//! is opened as everything else that is shown, with its owners mapped where that is needed, the command never sees a
+//! layer by itself, and no path of the host appears in its table of mounts. The same steps work wherever our code holds
+//! the root: in the child, on a stage, and in the shim on a root that a program has made.
+
+use super::c;
+use super::run::setup;
+use polder_engine::{LaunchError, Layers};
+use polder_facts::HostPath;
+use polder_plan::Plan;
+use polder_policy::WorkspaceMode;
+use polder_sys::{Access, Source, Step};
+use std::path::Path;
+
+/// Where the layers are for a moment, below the root that is built.
+const PLACE: &str = "run/polder";
+
+/// The layers that a plan asks for. A plan and its layers come from different hands: what does not go together does not
+/// start, because the one mistake that must not happen is the real tree, writable.
+pub(crate) fn layers_of(plan: &Plan, layers: Option<Layers>) -> Result<Option<Layers>, LaunchError> {
+    let fault = |text: &str| Err(setup(std::io::Error::other(text.to_owned()), None));
+    match (plan.workspace.value.mode, layers) {
+        (WorkspaceMode::Direct, None) => Ok(None),
+        (WorkspaceMode::Direct, Some(_)) => fault("layers were prepared for a workspace that is the real tree"),
+        (WorkspaceMode::Cow | WorkspaceMode::Worktree, Some(layers)) => Ok(Some(layers)),
+        (WorkspaceMode::Cow | WorkspaceMode::Worktree, None) => {
+            fault("changes are to be kept apart, and nothing was prepared for them")
+        }
+    }
+}
+
+/// Every layer with its place and whether it can be written, in the order of the places.
+pub(crate) fn layer_places(layers: &Layers) -> Vec<(&HostPath, String, Access)> {
+    let lower = layers.lower.iter().enumerate();
+    let lower = lower.map(|(index, path)| (path, lower_place(index), Access::ReadOnly));
+    lower.chain([(&layers.own, own_place(), Access::ReadWrite)]).collect()
+}
+
+/// Shows every layer at its place.
+pub(crate) fn bring_layers(layers: &Layers) -> Vec<Step> {
+    let steps = layer_places(layers).into_iter().flat_map(|(path, place, access)| {
+        let source = Source::Resolved { path: c(path.as_os_str()) };
+        [Step::Directory { at: c(&place), mode: 0o755 }, Step::Bind { source, at: c(place), access }]
+    });
+    steps.collect()
+}
+
+/// Lays what was brought over the place of the workspace, and takes the layers out of view.
+pub(crate) fn lay_layers(layers: &Layers, at: &Path, access: polder_policy::Access) -> Vec<Step> {
+    let lower: Vec<String> = (0..layers.lower.len()).map(lower_place).collect();
+    let access = match access {
+        polder_policy::Access::ReadOnly => Access::ReadOnly,
+        polder_policy::Access::ReadWrite => Access::ReadWrite,
+    };
+    let overlay = Step::Overlay {
+        lower: c(lower.join(":")),
+        upper: c(format!("{}/{}", own_place(), Layers::UPPER)),
+        work: c(format!("{}/{}", own_place(), Layers::WORK)),
+        at: c(at),
+        access,
+    };
+    let places = layer_places(layers).into_iter().map(|(_, place, _)| Step::Withdraw { at: c(place) });
+    std::iter::once(overlay).chain(places).collect()
+}
+
+fn lower_place(index: usize) -> String {
+    format!("{PLACE}/lower-{index}")
+}
+
+fn own_place() -> String {
+    format!("{PLACE}/own")
+}

@@ -1,0 +1,416 @@
+//! The steps of a configuration: all judged before the first one starts, each planned again when its turn comes.
+
+use crate::config::Said;
+use crate::error::Error;
+use crate::planned::Planned;
+use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
+use polder_plan::filter_environment;
+use polder_policy::{EnvRules, Fault, Faults, Policy, ResolveError, Trust, resolve_step, steps};
+use polder_run::{Parting, Streams, Supervision};
+use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
+use polder_sys::wait::{self, Signals};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How many steps run at once when nobody says it.
+const AT_ONCE: usize = 10;
+/// The most that is kept of a step's output for those who name it.
+const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Which steps, and with what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepsAsked {
+    /// Their names; all when empty.
+    pub names: Vec<String>,
+    /// What `inputs.NAME` stands for.
+    pub inputs: BTreeMap<String, String>,
+    /// How many run at once, instead of what the configuration says.
+    pub at_once: Option<usize>,
+    /// What `pr` stands for.
+    pub pull_request: Option<serde_json::Value>,
+}
+
+/// Steps that were decided and have not started.
+pub struct PlannedSteps {
+    graph: Graph,
+    steps: Vec<PlannedStep>,
+    at_once: usize,
+    asked: StepsAsked,
+    root: PathBuf,
+    start: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+}
+
+/// One of them.
+pub struct PlannedStep {
+    work: Work,
+    policy: Policy,
+    planned: Planned,
+    scope_env: BTreeMap<String, String>,
+    waits_for: Vec<String>,
+}
+
+/// How one step ended.
+#[must_use = "the status says whether the step did what was asked"]
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepResult {
+    /// Its name.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// The engine, when it ran.
+    pub engine: Option<String>,
+    /// The outcome of its command, when it ran.
+    pub outcome: Option<Outcome>,
+    /// From its turn to its end.
+    pub took: Duration,
+}
+
+/// What happens while steps run; a step is named by its place.
+#[derive(Debug)]
+pub enum StepEvent<'a> {
+    /// Its turn has come.
+    Started(usize),
+    /// Something of its run.
+    Run(usize, &'a Event),
+    /// It has ended, or will never run.
+    Ended(usize, &'a StepResult),
+    /// Time has passed.
+    Tick,
+}
+
+impl PlannedStep {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.work.name
+    }
+
+    /// What it waits for, as it is written.
+    pub fn waits_for(&self) -> &[String] {
+        &self.waits_for
+    }
+
+    /// What is known of its run before it has its values.
+    pub const fn planned(&self) -> &Planned {
+        &self.planned
+    }
+}
+
+impl PlannedSteps {
+    pub(crate) fn of(
+        said: &Said,
+        trust: &Trust,
+        environment: &BTreeMap<OsString, OsString>,
+        asked: &StepsAsked,
+    ) -> Result<Self, Error> {
+        let all = steps(&said.layers)?;
+        let graph = Graph::of(&all, &asked.names)?;
+        let works = works(&all, &graph)?;
+        let (root, start) =
+            (said.scope.workspace_root.as_path().to_owned(), said.scope.working_dir.as_path().to_owned());
+        let mut planned = Vec::new();
+        let mut faults: Vec<Fault> = Vec::new();
+        for (work, node) in works.into_iter().zip(&graph.nodes) {
+            match policy_of(said, trust, asked, &work) {
+                Ok(policy) => {
+                    let step = &all[node.step];
+                    let step = planned_step(work, step, policy, (&root, &start), environment)?;
+                    faults.extend(step.work.lacking(&step.scope(asked)));
+                    planned.push(step);
+                }
+                Err(Error::Configuration(Faults(more))) => faults.extend(more),
+                Err(other) => return Err(other),
+            }
+        }
+        faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+        faults.dedup();
+        if !faults.is_empty() {
+            return Err(Faults(faults).into());
+        }
+        let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
+        let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
+        let (asked, environment) = (asked.clone(), environment.clone());
+        Ok(Self { graph, steps: planned, at_once, asked, root, start, environment })
+    }
+
+    /// The steps, in the order in which they are told.
+    pub fn steps(&self) -> &[PlannedStep] {
+        &self.steps
+    }
+
+    /// How many run at once.
+    pub const fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    /// Refuses everything when one of the steps could not run: a run that begins must not find that out in its middle.
+    pub fn judged(self) -> Result<Self, Error> {
+        let Self { graph, steps, at_once, asked, root, start, environment } = self;
+        let (mut kept, mut refused) = (Vec::new(), Vec::new());
+        for step in steps {
+            let PlannedStep { work, policy, planned, scope_env, waits_for } = step;
+            match planned.checked() {
+                Ok(planned) => kept.push(PlannedStep { work, policy, planned, scope_env, waits_for }),
+                Err(unfit) => refused.push((work.name.clone(), unfit)),
+            }
+        }
+        if refused.is_empty() {
+            Ok(Self { graph, steps: kept, at_once, asked, root, start, environment })
+        } else {
+            Err(Error::Steps(refused))
+        }
+    }
+
+    /// Runs them to their end and tells what happens. Nothing runs any more when it returns.
+    pub fn run(
+        self,
+        signals: Option<&Signals>,
+        sink: &mut dyn FnMut(StepEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<StepResult>, Error> {
+        let this = self.judged()?;
+        let undaunted = this.steps.iter().map(|step| step.work.undaunted()).collect();
+        let mut schedule = Schedule::new(this.graph.clone(), undaunted, this.at_once);
+        let named: BTreeSet<String> = this.steps.iter().flat_map(|step| step.work.outputs()).collect();
+        let mut crew =
+            Doing { this: &this, sink, named, kept: BTreeMap::new(), results: BTreeMap::new(), begun: BTreeMap::new() };
+        go(&mut schedule, &mut crew, signals).map_err(|error| Error::Run(error.into()))?;
+        Ok(crew.results.into_values().collect())
+    }
+}
+
+fn policy_of(said: &Said, trust: &Trust, asked: &StepsAsked, work: &Work) -> Result<Policy, Error> {
+    let scope = scope_of(asked, BTreeMap::new());
+    let sandbox = work.sandbox(&scope).map_err(|error| {
+        Error::from(Faults(vec![Fault { origin: work.origin.clone(), message: error.0, hint: None }]))
+    })?;
+    let vocabulary = polder_engines::vocabulary();
+    resolve_step(&said.layers, &vocabulary, &said.scope, trust, &work.name, sandbox)
+        .map_err(|error: ResolveError| error.into())
+}
+
+fn scope_of(asked: &StepsAsked, env: BTreeMap<String, String>) -> Scope {
+    Scope {
+        inputs: asked.inputs.clone(),
+        env,
+        pr: asked.pull_request.clone(),
+        outputs: BTreeMap::new(),
+        statuses: BTreeMap::new(),
+    }
+}
+
+fn planned_step(
+    work: Work,
+    step: &polder_policy::Step,
+    policy: Policy,
+    (root, start): (&std::path::Path, &std::path::Path),
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<PlannedStep, Error> {
+    let outline = work.outline();
+    let with_values = with_values(&policy, &outline);
+    let prepared = polder_run::prepare(&with_values, &words(&outline), root, start, environment.clone())?;
+    let own = |variable: &Sourced<(String, String)>| {
+        step.env.iter().any(|own| own.origin == variable.origin && own.value.0 == variable.value.0)
+    };
+    let set = policy.env.set.iter().filter(|variable| !own(variable)).cloned().collect();
+    let inside = filter_environment(&EnvRules { pass: policy.env.pass.clone(), set }, environment);
+    let texts =
+        inside.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut scope_env: BTreeMap<String, String> = texts.collect();
+    // What is inside is not what the caller has.
+    let plan = &prepared.plan;
+    scope_env.insert("HOME".to_owned(), plan.identity.home.to_string());
+    let waits_for = step.depends_on.iter().map(|dependency| dependency.value.clone()).collect();
+    Ok(PlannedStep { work, planned: Planned::new(prepared, with_values), policy, scope_env, waits_for })
+}
+
+fn words(rendered: &Rendered) -> Vec<OsString> {
+    rendered.command.iter().map(OsString::from).collect()
+}
+
+/// The policy with a step's values in its variables. Flags still win: they stand behind.
+fn with_values(policy: &Policy, rendered: &Rendered) -> Policy {
+    let mut policy = policy.clone();
+    for Sourced { value: (name, value), origin } in &rendered.env {
+        for variable in policy.env.set.iter_mut().filter(|known| known.origin == *origin && known.value.0 == *name) {
+            variable.value.1.clone_from(value);
+        }
+    }
+    let values = rendered.values.iter().map(|(name, value)| Sourced::built_in((name.clone(), value.clone())));
+    policy.env.set.extend(values);
+    policy
+}
+
+impl PlannedStep {
+    fn scope(&self, asked: &StepsAsked) -> Scope {
+        scope_of(asked, self.scope_env.clone())
+    }
+}
+
+/// What a step tells while it runs.
+enum Message {
+    Event(Event),
+    Outcome(Outcome),
+}
+
+struct Doing<'a, 'b> {
+    this: &'a PlannedSteps,
+    sink: &'b mut dyn FnMut(StepEvent<'_>) -> ControlFlow<()>,
+    /// The steps whose output somebody names.
+    named: BTreeSet<String>,
+    kept: BTreeMap<String, Vec<u8>>,
+    results: BTreeMap<usize, StepResult>,
+    begun: BTreeMap<usize, Instant>,
+}
+
+impl Doing<'_, '_> {
+    fn node(&self, place: usize) -> &Node {
+        &self.this.graph.nodes[place]
+    }
+
+    /// The values that a step can name: only of those that it waits for, so that it is the same every time.
+    fn scope(&self, place: usize, schedule: &Schedule) -> Scope {
+        let mut scope = self.this.steps[place].scope(&self.this.asked);
+        scope.statuses = schedule.statuses().map(|(name, status)| (name.to_owned(), status.clone())).collect();
+        let before: BTreeSet<_> =
+            self.node(place).waits_for.iter().flatten().map(|before| &self.node(*before).name).collect();
+        scope.statuses.retain(|name, _| before.contains(name) || self.named.contains(name));
+        for name in self.this.steps[place].work.outputs() {
+            let Some(bytes) = self.kept.get(&name) else { continue };
+            let output = match std::str::from_utf8(bytes) {
+                _ if bytes.len() > OUTPUT_BYTES_MAX => Output::TooLong,
+                Ok(text) => Output::Text(text.to_owned()),
+                Err(_) => Output::NotText,
+            };
+            scope.outputs.insert(name, output);
+        }
+        scope
+    }
+
+    fn result(&mut self, place: usize) -> &mut StepResult {
+        let name = self.node(place).name.clone();
+        self.results.entry(place).or_insert_with(|| StepResult {
+            name,
+            status: Status::Broken("it never ended".to_owned()),
+            engine: None,
+            outcome: None,
+            took: Duration::ZERO,
+        })
+    }
+
+    fn keep(&mut self, place: usize, bytes: &[u8]) {
+        let name = &self.this.graph.nodes[place].name;
+        if self.named.contains(name) {
+            let kept = self.kept.entry(name.clone()).or_default();
+            // One byte more than is kept tells that there was more.
+            let room = (OUTPUT_BYTES_MAX + 1).saturating_sub(kept.len());
+            kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+}
+
+impl<'a> Crew<'a, Message> for Doing<'a, '_> {
+    fn task(&mut self, place: usize, schedule: &Schedule) -> Task<'a, Message> {
+        let this = self.this;
+        let step = &this.steps[place];
+        let scope = self.scope(place, schedule);
+        match step.work.holds(&scope) {
+            Ok(true) => {}
+            Ok(false) => return Task::Ended(Status::Skipped(polder_steps::Skip::Condition)),
+            Err(error) => return Task::Ended(Status::Broken(format!("`if`: {error}"))),
+        }
+        let rendered = match step.work.render(&scope) {
+            Ok(rendered) => rendered,
+            Err(error) => return Task::Ended(Status::Broken(error.0)),
+        };
+        Task::Run(Box::new(move |signals, tell| this.run_one(step, rendered, signals, tell)))
+    }
+
+    fn hear(&mut self, told: Told<'_, Message>) -> ControlFlow<()> {
+        match told {
+            Told::Started(place) => {
+                self.begun.insert(place, Instant::now());
+                (self.sink)(StepEvent::Started(place))
+            }
+            Told::Message(place, Message::Event(event)) => {
+                match &event.kind {
+                    EventKind::Starting { engine, .. } => self.result(place).engine = Some(engine.clone()),
+                    EventKind::Output(Stream::Stdout, bytes) => self.keep(place, bytes),
+                    _ => {}
+                }
+                (self.sink)(StepEvent::Run(place, &event))
+            }
+            Told::Message(place, Message::Outcome(outcome)) => {
+                self.result(place).outcome = Some(outcome);
+                ControlFlow::Continue(())
+            }
+            Told::Ended(place, status) => {
+                let took = self.begun.get(&place).map_or(Duration::ZERO, Instant::elapsed);
+                // A step that wrote nothing has an output all the same.
+                self.keep(place, b"");
+                let result = self.result(place);
+                (result.status, result.took) = (status.clone(), took);
+                let result = result.clone();
+                (self.sink)(StepEvent::Ended(place, &result))
+            }
+            Told::Tick => (self.sink)(StepEvent::Tick),
+        }
+    }
+}
+
+impl PlannedSteps {
+    /// Plans a step once more, because the tree may be another one by now, and runs it.
+    fn run_one(
+        &self,
+        step: &PlannedStep,
+        rendered: Rendered,
+        signals: &Signals,
+        tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Status {
+        let policy = with_values(&step.policy, &rendered);
+        let outcome = std::thread::scope(|threads| -> Result<Outcome, Error> {
+            let stdin = match rendered.stdin.clone() {
+                None => OwnedFd::from(File::open("/dev/null").map_err(|error| Error::Run(error.into()))?),
+                Some(text) => {
+                    let (read, write) = wait::pipe().map_err(|error| Error::Run(error.into()))?;
+                    // Whoever does not read it all is not interested, and its end of the pipe goes with it.
+                    threads.spawn(move || drop(File::from(write).write_all(text.as_bytes())));
+                    read
+                }
+            };
+            let prepared =
+                polder_run::prepare(&policy, &words(&rendered), &self.root, &self.start, self.environment.clone())?;
+            let chosen = prepared.chosen?;
+            let sink = &mut |event| tell(Message::Event(event));
+            let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
+            Ok(polder_run::run(chosen, Streams::Events { stdin }, supervision)?)
+        });
+        match outcome {
+            Ok(outcome) => {
+                let status = Status::of(&outcome);
+                let _ = tell(Message::Outcome(outcome));
+                status
+            }
+            Err(error) => Status::Broken(whole(&error)),
+        }
+    }
+}
+
+/// An error with its causes.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}

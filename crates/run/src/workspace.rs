@@ -1,0 +1,201 @@
+//! The workspace of a run whose changes are kept apart: begun before the command starts, looked at when it has ended.
+//!
+//! It is held from beginning to end, so that two runs never write to one layer. Whatever goes wrong here ends the run: a
+//! command that was to change a copy never gets the real tree instead.
+
+use polder_engine::Layers;
+use polder_facts::{EventKind, HostFacts, HostPath};
+use polder_plan::{MaskKind, Plan};
+use polder_policy::WorkspaceMode;
+use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
+use std::path::{Path, PathBuf};
+
+/// Why there is no workspace for a run.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The store did not do its part.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A name that the store does not take.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Nobody knows where workspaces are kept.
+    #[error("there is no place for workspaces: neither XDG_STATE_HOME nor a home directory is known")]
+    NoPlace,
+    /// The command could reach the layers by another way.
+    #[error("`{}` is shown, and the store `{}` lies in it; set XDG_STATE_HOME to a place outside", shown.display(), store.display())]
+    Reachable {
+        /// What is shown.
+        shown: PathBuf,
+        /// The store.
+        store: PathBuf,
+    },
+    /// Throwing away would be more than this run's changes.
+    #[error(
+        "the workspace `{name}` has changes of earlier runs, which would be thrown away with those of this one; \
+         leave `--discard` (or `keep: false`) out, or begin with them by `--from {name}`"
+    )]
+    NotOursToDiscard {
+        /// The workspace.
+        name: String,
+    },
+    /// A workspace that others began with must stay as it is.
+    #[error(
+        "the workspace `{name}` stays as it is, because `{child}` began with its changes; use `--from {name}`, or discard `{child}`"
+    )]
+    BegunWith {
+        /// The workspace.
+        name: String,
+        /// The one that began with it.
+        child: String,
+    },
+    /// There is one of this name already, and it did not begin so.
+    #[error("the workspace `{name}` is there already and did not begin with `{from}`; choose another name")]
+    BegunOtherwise {
+        /// The workspace.
+        name: String,
+        /// What it was to begin with.
+        from: String,
+    },
+    /// More layers than the kernel takes, or a workspace that began with itself.
+    #[error("the workspace `{name}` lies over more than {LOWER_MAX} others")]
+    TooDeep {
+        /// The workspace.
+        name: String,
+    },
+    /// A path of the store is not one that can be shown.
+    #[error("`{}` cannot be shown", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+/// How many workspaces may lie below one.
+const LOWER_MAX: usize = 32;
+
+/// A workspace that this run alone has.
+pub(crate) struct Held {
+    workspace: Workspace,
+    lock: RunLock,
+    keep: Keep,
+    layers: Layers,
+}
+
+/// Begins the workspace that a plan asks for; none for the real tree.
+pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, WorkspaceError> {
+    let asked = &plan.workspace.value;
+    let mode = match asked.mode {
+        WorkspaceMode::Direct => return Ok(None),
+        WorkspaceMode::Cow => Mode::Cow,
+        WorkspaceMode::Worktree => Mode::Worktree,
+    };
+    let home = host.user.home.join(".local/state/polder/workspaces");
+    let place = Store::place_for(&host.environment).or_else(|| home.is_absolute().then_some(home));
+    let store = Store::open(&place.ok_or(WorkspaceError::NoPlace)?)?;
+    for shown in &plan.files.shown {
+        if store.place().starts_with(shown.host.as_path()) {
+            let (shown, store) = (shown.host.as_path().to_owned(), store.place().to_owned());
+            return Err(WorkspaceError::Reachable { shown, store });
+        }
+    }
+    let root = host.tree.root.as_path();
+    let named = |name: &Option<String>| name.as_ref().map(|name| name.parse::<Name>()).transpose();
+    let (name, parent) = (named(&asked.name)?, named(&asked.from)?);
+    // A workspace has to be there to begin with it.
+    let before = parent.as_ref().map(|parent| store.find(parent, root)).transpose()?;
+    let (mut workspace, lock) = take(&store, &Begin { root, name, mode, parent: parent.clone() })?;
+    if let (Some(parent), own) = (&parent, workspace.parent())
+        && own != Some(parent)
+    {
+        let (name, from) = (workspace.name().to_string(), parent.to_string());
+        return Err(WorkspaceError::BegunOtherwise { name, from });
+    }
+    // Nobody may be writing to what we begin with; from here on nobody will.
+    drop(before.map(|before| before.lock_for_run()).transpose()?);
+    let used = workspace.is_changed()?;
+    if used && !asked.keep {
+        return Err(WorkspaceError::NotOursToDiscard { name: workspace.name().to_string() });
+    }
+    if used {
+        refuse_if_begun_with(&store, &workspace)?;
+    }
+    workspace.clear_work()?;
+    workspace.hide(&hidden(plan, root))?;
+    let layers = Layers { lower: lower(&store, &workspace)?, own: host_path(workspace.place())? };
+    let keep = if asked.keep { Keep::Changed } else { Keep::Never };
+    Ok(Some(Held { workspace, lock, keep, layers }))
+}
+
+/// The workspace, for this run alone. Another run may throw it away between the two steps; then it is begun anew.
+fn take(store: &Store, begin: &Begin<'_>) -> Result<(Workspace, RunLock), WorkspaceError> {
+    loop {
+        let workspace = store.begin(begin.clone())?;
+        match workspace.lock_for_run() {
+            Ok(lock) if workspace.is_there() => return Ok((workspace, lock)),
+            Err(error) if workspace.is_there() => return Err(error.into()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// What lies below a workspace: the layers that it began with, the nearest first, and the tree.
+fn lower(store: &Store, workspace: &Workspace) -> Result<Vec<HostPath>, WorkspaceError> {
+    let root = workspace.root();
+    let mut lower = Vec::new();
+    let mut next = workspace.parent().cloned();
+    while let Some(name) = next {
+        if lower.len() == LOWER_MAX {
+            return Err(WorkspaceError::TooDeep { name: workspace.name().to_string() });
+        }
+        let below = store.find(&name, root)?;
+        lower.push(host_path(&below.layers().upper)?);
+        next = below.parent().cloned();
+    }
+    lower.push(host_path(root)?);
+    Ok(lower)
+}
+
+fn refuse_if_begun_with(store: &Store, workspace: &Workspace) -> Result<(), WorkspaceError> {
+    let began = |other: &&Workspace| other.root() == workspace.root() && other.parent() == Some(workspace.name());
+    match store.list()?.iter().find(began) {
+        None => Ok(()),
+        Some(child) => {
+            let (name, child) = (workspace.name().to_string(), child.name().to_string());
+            Err(WorkspaceError::BegunWith { name, child })
+        }
+    }
+}
+
+fn host_path(path: &Path) -> Result<HostPath, WorkspaceError> {
+    HostPath::new(path).map_err(|_| WorkspaceError::Path { path: path.to_owned() })
+}
+
+/// What the command cannot see, as patterns below the root: nobody is shown it afterwards either.
+fn hidden(plan: &Plan, root: &Path) -> Vec<String> {
+    let guest = plan.workspace_guest().as_path();
+    let hidden = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide);
+    let below = hidden.filter_map(|mask| mask.path.as_path().strip_prefix(guest).ok()?.to_str());
+    // The root itself is never hidden: there would be nothing to work on.
+    below.filter(|below| root.join(below) != root).map(globset::escape).collect()
+}
+
+impl Held {
+    /// What the engine shows.
+    pub(crate) fn layers(&self) -> Layers {
+        self.layers.clone()
+    }
+
+    /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.
+    pub(crate) fn end(self) -> Result<EventKind, WorkspaceError> {
+        let Self { workspace, lock, keep, layers: _ } = self;
+        let (name, changed) = (workspace.name().to_string(), workspace.is_changed()?);
+        let kept = match keep {
+            Keep::Always => true,
+            Keep::Changed => changed,
+            Keep::Never => false,
+        };
+        workspace.end(lock, keep)?;
+        Ok(EventKind::Changes { workspace: name, changed, kept })
+    }
+}

@@ -1,0 +1,127 @@
+//! What is known about a workspace, kept beside its layer as `about.json`.
+
+use crate::name::Name;
+use crate::relative::Wire;
+use polder_sys::tree::Moment;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::PathBuf;
+
+/// The form of `about.json` that this program writes and reads.
+const VERSION: u32 = 1;
+
+/// How a workspace is kept apart from the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A layer over the tree.
+    Cow,
+    /// A layer over a git worktree that belongs to the workspace.
+    Worktree,
+}
+
+impl Mode {
+    /// The word that people use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cow => "cow",
+            Self::Worktree => "worktree",
+        }
+    }
+}
+
+/// What becomes of a workspace when its run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// It stays.
+    Always,
+    /// It stays if the command changed anything.
+    Changed,
+    /// It goes.
+    Never,
+}
+
+/// Everything that `about.json` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) name: Name,
+    /// The tree, by path and by what the path meant when the workspace began.
+    pub(crate) root: PathBuf,
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) mode: Mode,
+    /// The clock of the file systems when the workspace began: what changed on the host at or after it is a conflict.
+    pub(crate) began: Began,
+    /// The workspace that this one branched from.
+    pub(crate) parent: Option<Name>,
+    /// What the command could not see, as patterns below the root: a diff must not show it either.
+    pub(crate) hidden: Vec<String>,
+}
+
+/// The moment at which a workspace began.
+///
+/// File systems stamp with a clock that ticks every few milliseconds. Since Linux 6.13 some of them (ext4, xfs, btrfs, tmpfs)
+/// stamp finely when somebody looked at the last stamp, and promise that a later change never gets an earlier stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Began {
+    /// The last tick before.
+    pub(crate) tick: Moment,
+    /// As finely as the store's file system tells.
+    pub(crate) fine: Moment,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    version: u32,
+    name: String,
+    root: Wire,
+    device: u64,
+    inode: u64,
+    mode: String,
+    began_tick: (i64, i64),
+    began_fine: (i64, i64),
+    parent: Option<String>,
+    hidden: Vec<String>,
+}
+
+impl About {
+    pub(crate) fn to_text(&self) -> String {
+        let Self { name, root, device, inode, mode, began, parent, hidden } = self;
+        let pair = |moment: Moment| (moment.seconds, moment.nanoseconds);
+        let form = Form {
+            version: VERSION,
+            name: name.to_string(),
+            root: Wire::of(root.as_os_str()),
+            device: *device,
+            inode: *inode,
+            mode: mode.name().to_owned(),
+            began_tick: pair(began.tick),
+            began_fine: pair(began.fine),
+            parent: parent.as_ref().map(ToString::to_string),
+            hidden: hidden.clone(),
+        };
+        serde_json::to_string(&form).expect("invariant: plain data")
+    }
+
+    pub(crate) fn from_text(text: &str) -> io::Result<Self> {
+        let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+        let form: Form = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let Form { version, name, root, device, inode, mode, began_tick, began_fine, parent, hidden } = form;
+        if version != VERSION {
+            return Err(wrong(format!("it has version {version}, and this polder knows {VERSION}")));
+        }
+        let name_of = |text: String| text.parse::<Name>().map_err(|error| wrong(error.to_string()));
+        let moment = |(seconds, nanoseconds)| Moment { seconds, nanoseconds };
+        let mode = [Mode::Cow, Mode::Worktree].into_iter().find(|known| known.name() == mode);
+        Ok(Self {
+            name: name_of(name)?,
+            root: root.read().map(PathBuf::from).ok_or_else(|| wrong("its root is no path".to_owned()))?,
+            device,
+            inode,
+            mode: mode.ok_or_else(|| wrong("its mode is not known".to_owned()))?,
+            began: Began { tick: moment(began_tick), fine: moment(began_fine) },
+            parent: parent.map(name_of).transpose()?,
+            hidden,
+        })
+    }
+}

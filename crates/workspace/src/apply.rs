@@ -1,0 +1,325 @@
+//! Putting chosen changes into the tree, so that it happens, does not happen, or can be resumed: whatever goes wrong.
+//!
+//! 1. The steps are decided and written down.
+//! 2. Everything new is made ready beside its place, everything old is kept; nothing that anybody looks for has changed.
+//! 3. One rename per path puts it in place.
+//!
+//! A failure before the end takes everything back. A killed apply leaves its journal, and is resumed or aborted.
+
+mod commit;
+mod ground;
+mod stage;
+mod undo;
+
+use crate::choose::{self, Choice, Verdict};
+use crate::hunks;
+use crate::journal::{self, Journal, Record, Stage};
+use crate::known;
+use crate::relative::Relative;
+use crate::review::{Item, Review};
+use crate::steps::{Act, Source, Steps};
+use crate::store::StoreError;
+use crate::workspace::{JOURNAL, Workspace};
+use ground::Ground;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+pub(crate) const APPLIED: &str = "applied";
+
+/// Sees every step that changes something, just before it: tests make it fail or end there.
+pub trait Watch {
+    /// The step may be taken, or fails.
+    fn step(&mut self, what: &'static str) -> io::Result<()>;
+}
+
+/// Lets everything happen.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn step(&mut self, _: &'static str) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What an apply did, change by change, in the order of the paths.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// Every change with what became of it.
+    pub items: Vec<(Item, Verdict)>,
+    /// What was not understood.
+    pub forged: Vec<crate::Forged>,
+}
+
+/// How an interrupted apply ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Everything is in place.
+    Applied,
+    /// Everything is as it was.
+    NotApplied,
+    /// Nothing was interrupted.
+    Nothing,
+}
+
+/// Why an apply did not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The workspace cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The choice makes no sense.
+    #[error("{0}")]
+    Choice(String),
+    /// Something went wrong, and the tree is as it was.
+    #[error("not applied, the tree is as it was")]
+    NotApplied {
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// Something went wrong, and going back failed as well.
+    #[error(
+        "interrupted: {first}, and going back failed; `polder workspace apply {name} --abort` tries again, `--resume` goes on"
+    )]
+    Stuck {
+        /// The workspace.
+        name: String,
+        /// What went wrong first.
+        first: io::Error,
+        /// What went wrong on the way back.
+        source: io::Error,
+    },
+}
+
+impl Workspace {
+    /// Applies what was chosen.
+    pub fn apply(&self, choice: &Choice, watch: &mut dyn Watch) -> Result<Applied, ApplyError> {
+        let lock = self.lock_for_run()?;
+        let review = self.review()?;
+        let applied = self.apply_reviewed(review, choice, watch);
+        drop(lock);
+        applied
+    }
+
+    fn apply_reviewed(&self, review: Review, choice: &Choice, watch: &mut dyn Watch) -> Result<Applied, ApplyError> {
+        let verdicts = choose::judge(&review, choice).map_err(|error| ApplyError::Choice(error.to_string()))?;
+        let made = made_of_hunks(&review, &verdicts, choice)?;
+        let sizes: BTreeMap<Relative, u64> =
+            made.iter().map(|(path, content)| (path.clone(), content.len() as u64)).collect();
+        let steps = choose::steps(&review, &verdicts, &sizes);
+        let failed = |source| ApplyError::NotApplied { source };
+        if !steps.is_empty() {
+            let steps = Steps { token: token().map_err(failed)?, steps, owner: self.owner_of_new(&review) };
+            let mut ground = Ground::open(self, review.sides, &steps.token).map_err(failed)?;
+            ground.check_space(&steps).map_err(failed)?;
+            for (index, step) in steps.steps.iter().enumerate() {
+                if let (Act::Put { source: Source::Made, .. }, Some(content)) = (&step.act, made.get(&step.path)) {
+                    ground.write_made(index, content).map_err(failed)?;
+                }
+            }
+            watch.step("write the journal").map_err(failed)?;
+            let journal = Journal::begin(&self.place.join(JOURNAL), &steps).map_err(failed)?;
+            let record = Record { steps, inodes: Vec::new(), left: Vec::new(), stage: Stage::Planned };
+            self.carry_out(&mut ground, journal, record, watch)?;
+        }
+        Ok(Applied { items: review.items.into_iter().zip(verdicts).collect(), forged: review.forged })
+    }
+
+    /// Goes on with an interrupted apply, to its end.
+    pub fn resume(&self, watch: &mut dyn Watch) -> Result<Settled, ApplyError> {
+        let _lock = self.lock()?;
+        let Some((mut ground, journal, record)) = self.interrupted()? else { return Ok(Settled::Nothing) };
+        if matches!(record.stage, Stage::Reverting) {
+            self.take_back(&mut ground, &record, watch)?;
+            return Ok(Settled::NotApplied);
+        }
+        self.carry_out(&mut ground, journal, record, watch)?;
+        Ok(Settled::Applied)
+    }
+
+    /// Takes an interrupted apply back.
+    pub fn abort(&self, watch: &mut dyn Watch) -> Result<Settled, ApplyError> {
+        let _lock = self.lock()?;
+        let Some((mut ground, journal, record)) = self.interrupted()? else { return Ok(Settled::Nothing) };
+        match record.stage {
+            // Everything is in place already; what is left is to say so.
+            Stage::Applied => {
+                self.carry_out(&mut ground, journal, record, watch)?;
+                Ok(Settled::Applied)
+            }
+            Stage::Planned | Stage::Staged | Stage::Reverting => {
+                self.take_back(&mut ground, &record, watch)?;
+                Ok(Settled::NotApplied)
+            }
+        }
+    }
+
+    fn interrupted(&self) -> Result<Option<(Ground, Journal, Record)>, ApplyError> {
+        let path = self.place.join(JOURNAL);
+        let fault = |error| ApplyError::Store(self.fault("read the journal of")(error));
+        let Some(record) = journal::read(&path).map_err(fault)? else { return Ok(None) };
+        let ground = Ground::open(self, self.sides()?, &record.steps.token).map_err(fault)?;
+        Ok(Some((ground, Journal::reopen(&path).map_err(fault)?, record)))
+    }
+
+    /// From wherever the journal says to the end, or back to the beginning.
+    fn carry_out(
+        &self,
+        ground: &mut Ground,
+        mut journal: Journal,
+        mut record: Record,
+        watch: &mut dyn Watch,
+    ) -> Result<(), ApplyError> {
+        let forward = self.forward(ground, &mut journal, &mut record, watch);
+        let Err(first) = forward else { return Ok(()) };
+        match self.take_back(ground, &record, watch) {
+            Ok(_) => Err(ApplyError::NotApplied { source: first }),
+            Err(ApplyError::Stuck { source, name, .. }) => Err(ApplyError::Stuck { name, first, source }),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn forward(
+        &self,
+        ground: &mut Ground,
+        journal: &mut Journal,
+        record: &mut Record,
+        watch: &mut dyn Watch,
+    ) -> io::Result<()> {
+        if matches!(record.stage, Stage::Planned) {
+            undo::clear_aside(ground, &record.steps)?;
+            undo::clear_kept(ground, &record.steps)?;
+            let inodes = stage::stage(ground, &record.steps, watch)?;
+            ground.sync()?;
+            watch.step("write that everything is ready")?;
+            journal.staged(&inodes)?;
+            record.inodes = inodes;
+            record.stage = Stage::Staged;
+        }
+        if matches!(record.stage, Stage::Staged) {
+            commit::commit(ground, record, watch)?;
+            ground.sync()?;
+            let left = ground.left(&record.steps)?;
+            watch.step("write that everything is in place")?;
+            journal.applied(&left)?;
+            record.left = left;
+            record.stage = Stage::Applied;
+        }
+        self.finish(record, watch)
+    }
+
+    /// The journal becomes the record for a revert; what an earlier apply kept is not needed any more.
+    fn finish(&self, record: &Record, watch: &mut dyn Watch) -> io::Result<()> {
+        let mut known = known::read(&self.place)?;
+        known.extend(record.left.iter().cloned());
+        watch.step("remember how paths were left")?;
+        known::write(&self.place, &known)?;
+        watch.step("close the journal")?;
+        std::fs::rename(self.place.join(JOURNAL), self.place.join(APPLIED))?;
+        journal::sync_directory(&self.place.join(APPLIED))?;
+        ground::forget_others(&self.place, &record.steps.token)
+    }
+
+    /// Back to how it was, as far as nobody else changed anything meanwhile. Says which paths somebody did.
+    fn take_back(
+        &self,
+        ground: &mut Ground,
+        record: &Record,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<Relative>, ApplyError> {
+        let mut back = || -> io::Result<Vec<Relative>> {
+            // From here on there is only one way: what goes on with a half undone apply would take it for a done one.
+            Journal::reopen(&self.place.join(JOURNAL))?.reverting()?;
+            let refused = undo::undo(ground, record, watch)?;
+            ground.sync()?;
+            // Dropping a second name changes a file's stamp, so the stamps are taken afterwards.
+            watch.step("drop what was kept")?;
+            ground::forget(&self.place, &record.steps.token)?;
+            let mut known = known::read(&self.place)?;
+            known.extend(ground.left(&record.steps)?);
+            watch.step("remember how paths were left")?;
+            known::write(&self.place, &known)?;
+            watch.step("remove the journal")?;
+            std::fs::remove_file(self.place.join(JOURNAL))?;
+            journal::sync_directory(&self.place.join(JOURNAL))?;
+            Ok(refused)
+        };
+        let name = self.about.name.to_string();
+        back().map_err(|source| ApplyError::Stuck { name, first: io::Error::other("interrupted"), source })
+    }
+
+    /// Puts back what the last apply replaced or removed, and removes what it made. A path that changed since stays as it
+    /// is; those are returned.
+    pub fn revert(&self, watch: &mut dyn Watch) -> Result<Option<Reverted>, ApplyError> {
+        let _lock = self.lock_for_run()?;
+        let (done, active) = (self.place.join(APPLIED), self.place.join(JOURNAL));
+        let fault = |error| ApplyError::Store(self.fault("read the last apply of")(error));
+        let Some(mut record) = journal::read(&done).map_err(fault)? else { return Ok(None) };
+        let mut ground = Ground::open(self, self.sides()?, &record.steps.token).map_err(fault)?;
+        watch.step("open the journal").map_err(fault)?;
+        std::fs::rename(&done, &active).map_err(fault)?;
+        record.stage = Stage::Reverting;
+        let paths: BTreeSet<Relative> = record.steps.steps.iter().map(|step| step.path.clone()).collect();
+        let refused = self.take_back(&mut ground, &record, watch)?;
+        let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
+        Ok(Some(Reverted { restored, refused }))
+    }
+
+    /// Inside, everything belongs to the owner of the tree, whatever numbers the layer has; what root makes here does too.
+    fn owner_of_new(&self, review: &Review) -> Option<(u32, u32)> {
+        use std::os::fd::AsFd;
+        let root = polder_sys::tree::stat_of(review.sides.tree.as_fd()).ok()?;
+        (polder_sys::wait::effective_ids().0 == 0).then_some((root.uid, root.gid))
+    }
+}
+
+/// What a revert did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reverted {
+    /// Paths that are as they were before the apply.
+    pub restored: Vec<Relative>,
+    /// Paths that changed since the apply, and were left alone.
+    pub refused: Vec<Relative>,
+}
+
+/// The contents of files of which only some hunks were chosen.
+fn made_of_hunks(
+    review: &Review,
+    verdicts: &[Verdict],
+    choice: &Choice,
+) -> Result<BTreeMap<Relative, Vec<u8>>, ApplyError> {
+    let mut made = BTreeMap::new();
+    for (path, numbers) in &choice.hunks {
+        let shown = crate::visible_name(path.as_path().as_os_str().as_encoded_bytes());
+        let found = review.items.iter().zip(verdicts).find(|(item, _)| item.change.path == *path);
+        let Some((item, verdict)) = found else {
+            return Err(ApplyError::Choice(format!("`{shown}` has no change; `polder workspace diff` shows what has")));
+        };
+        let crate::Text::Hunks(all) = review.text(item) else {
+            return Err(ApplyError::Choice(format!("`{shown}` has no hunks: its change can only be taken as a whole")));
+        };
+        if let Some(wrong) = numbers.iter().find(|number| **number == 0 || **number > all.len()) {
+            return Err(ApplyError::Choice(format!("`{shown}` has {} hunks, and no hunk {wrong}", all.len())));
+        }
+        if *verdict == Verdict::Taken
+            && numbers.len() < all.len()
+            && let Some((old, new)) = review.contents(&item.change)
+        {
+            made.insert(path.clone(), hunks::taken(&old, &new, numbers));
+        }
+    }
+    Ok(made)
+}
+
+/// A mark that no other apply has.
+fn token() -> io::Result<String> {
+    let mut random = [0_u8; 6];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Where an apply keeps what it replaced.
+pub(crate) fn undo_place(place: &std::path::Path, token: &str) -> PathBuf {
+    place.join("undo").join(token)
+}

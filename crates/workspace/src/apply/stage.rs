@@ -1,0 +1,177 @@
+//! Making everything ready: old contents are kept, new ones lie beside their places. Nothing that has a name of the user's
+//! changes, except permission bits without which nothing could be written.
+
+use super::Watch;
+use super::commit::is_as_before;
+use super::ground::{Ground, made_name};
+use crate::read::{open_host_file, open_own_file};
+use crate::steps::{Act, Before, BeforeKind, Source, Step, Steps};
+use polder_sys::tree::{self, copy_data};
+use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Returns the number of the file that each step has ready; 0 where it has none.
+pub(super) fn stage(ground: &mut Ground, steps: &Steps, watch: &mut dyn Watch) -> io::Result<Vec<u64>> {
+    let mut inodes = Vec::with_capacity(steps.steps.len());
+    for (index, step) in steps.steps.iter().enumerate() {
+        expect(ground, step)?;
+        if let Act::Mode { mode, early: true } = step.act {
+            watch.step("open a directory")?;
+            change_mode(ground, step, mode)?;
+        }
+        if let (Some(before), false) = (&step.before, matches!(step.act, Act::Mode { .. })) {
+            watch.step("keep what was there")?;
+            keep(ground, step, before, index)?;
+        }
+        inodes.push(ready(ground, steps, index, watch)?);
+    }
+    // A directory gets its own bits when everything is in it.
+    for (index, step) in steps.steps.iter().enumerate().rev() {
+        if let Act::Make { mode } = step.act {
+            watch.step("close a directory")?;
+            let aside = steps.aside(index);
+            let (parent, name) = split(&aside)?;
+            let directory = ground.tree(parent)?;
+            // A group bit that came from the directory above stays.
+            let inherited = tree::stat((*directory).as_fd(), name)?.mode & 0o2000;
+            tree::change_mode((*directory).as_fd(), name, mode & 0o777 | inherited)?;
+        }
+    }
+    ground.forget_directories();
+    Ok(inodes)
+}
+
+/// What must be at the path is there, and nobody has touched it since it was compared.
+fn expect(ground: &mut Ground, step: &Step) -> io::Result<()> {
+    if step.within.is_some() {
+        return Ok(());
+    }
+    let found = ground.stat(step.path.as_path())?;
+    match (&step.before, found) {
+        (Some(_), Some(stat)) if is_as_before(step, &stat) => Ok(()),
+        (None, None) => Ok(()),
+        // A file gives way to a directory, or the other way round: the step that removes it comes first.
+        (None, Some(_)) if matches!(step.act, Act::Make { .. } | Act::Put { .. } | Act::Link { .. }) => Ok(()),
+        _ => Err(changed(step)),
+    }
+}
+
+pub(super) fn changed(step: &Step) -> io::Error {
+    let shown = crate::visible_name(step.path.as_path().as_os_str().as_encoded_bytes());
+    io::Error::other(format!("`{shown}` changed while it was applied"))
+}
+
+/// Keeps an old file: by a second name where that is possible, else as a copy. Links and directories are in the journal.
+fn keep(ground: &mut Ground, step: &Step, before: &Before, index: usize) -> io::Result<()> {
+    let BeforeKind::File { .. } = before.kind else { return Ok(()) };
+    let parent = ground.tree(step.path.parent())?;
+    let (directory, name) = ((*parent).as_fd(), step.path.name());
+    let kept = index.to_string();
+    let kept = OsStr::new(&kept);
+    let old = tree::stat(directory, name)?;
+    // A file that has another name already could be changed through it.
+    if ground.undo_device == ground.device
+        && old.links == 1
+        && tree::link(directory, name, ground.undo.as_fd(), kept).is_ok()
+    {
+        return Ok(());
+    }
+    let from = open_host_file(directory, name)?;
+    let to = tree::create_file(ground.undo.as_fd(), kept, 0o600)?;
+    copy_data(&from, &to, old.size)?;
+    tree::set_modified(ground.undo.as_fd(), kept, old.modified)
+}
+
+/// Makes what a step puts in place, aside.
+fn ready(ground: &mut Ground, steps: &Steps, index: usize, watch: &mut dyn Watch) -> io::Result<u64> {
+    let step = &steps.steps[index];
+    let aside = steps.aside(index);
+    let (parent, name) = split(&aside)?;
+    match &step.act {
+        Act::Remove | Act::RemoveDirectory | Act::Mode { .. } => return Ok(0),
+        Act::Make { .. } => {
+            watch.step("make a directory aside")?;
+            let directory = ground.tree(parent)?;
+            tree::make_directory((*directory).as_fd(), name, 0o700)?;
+        }
+        Act::Link { target } => {
+            watch.step("make a link aside")?;
+            let directory = ground.tree(parent)?;
+            tree::make_symlink((*directory).as_fd(), name, &target.0)?;
+        }
+        Act::Put { source, mode, .. } => {
+            watch.step("write a file aside")?;
+            let (from, stat) = match source {
+                Source::Layer => {
+                    let layer = ground.layer(step.path.parent())?;
+                    let file = open_own_file((*layer).as_fd(), step.path.name())?;
+                    let stat = tree::stat_of(file.as_fd())?;
+                    (file, stat)
+                }
+                Source::Made => {
+                    let file = tree::open_file(ground.undo.as_fd(), OsStr::new(&made_name(index)))?;
+                    let stat = tree::stat_of(file.as_fd())?;
+                    (file, stat)
+                }
+            };
+            let directory = ground.tree(parent)?;
+            let directory = (*directory).as_fd();
+            let to = tree::create_file(directory, name, 0o600)?;
+            copy_data(&from, &to, stat.size)?;
+            if step.before.is_some() {
+                keep_attributes(ground, step, parent, name)?;
+            }
+            own(ground, steps, step, parent, name)?;
+            to.set_permissions(Permissions::from_mode(*mode))?;
+            tree::set_modified(directory, name, stat.modified)?;
+            return Ok(tree::stat_of(to.as_fd())?.inode);
+        }
+    }
+    own(ground, steps, step, parent, name)?;
+    let directory = ground.tree(parent)?;
+    Ok(tree::stat((*directory).as_fd(), name)?.inode)
+}
+
+/// For a root caller: a replaced file keeps its owner, a new one belongs to the owner of the tree.
+fn own(ground: &mut Ground, steps: &Steps, step: &Step, parent: &Path, name: &OsStr) -> io::Result<()> {
+    let Some(owner) = steps.owner else { return Ok(()) };
+    let (uid, gid) = step.before.as_ref().map_or(owner, |before| (before.uid, before.gid));
+    let directory = ground.tree(parent)?;
+    tree::change_owner((*directory).as_fd(), name, uid, gid)
+}
+
+/// A replaced file keeps the extended attributes that it had, but for those that give rights; the layer's are a stranger's.
+fn keep_attributes(ground: &mut Ground, step: &Step, parent: &Path, name: &OsStr) -> io::Result<()> {
+    let old = ground.tree(step.path.parent())?;
+    let old = (*old).as_fd();
+    for attribute in tree::attributes(old, step.path.name())? {
+        if attribute == "security.capability" {
+            continue;
+        }
+        if let Some(value) = tree::attribute(old, step.path.name(), &attribute)? {
+            let new = ground.tree(parent)?;
+            match tree::set_attribute((*new).as_fd(), name, &attribute, &value) {
+                // Labels of a security module are the system's to give.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                other => other?,
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn change_mode(ground: &mut Ground, step: &Step, mode: u32) -> io::Result<()> {
+    let directory = ground.tree(step.path.parent())?;
+    tree::change_mode((*directory).as_fd(), step.path.name(), mode)?;
+    ground.forget_directories();
+    Ok(())
+}
+
+pub(super) fn split(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok((path.parent().unwrap_or(Path::new("")), name))
+}

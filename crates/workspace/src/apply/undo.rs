@@ -1,0 +1,205 @@
+//! Back to how it was: after a failure, after an interruption, or because somebody asks for it later.
+//!
+//! Steps are taken back in reverse. What is there decides what is to be done, so that going back can itself be interrupted.
+
+use super::Watch;
+use super::ground::Ground;
+use super::stage::split;
+use crate::journal::{Record, Stage};
+use crate::known::{Known, Stamp};
+use crate::relative::Relative;
+use crate::remove::remove_below;
+use crate::steps::{Act, Before, BeforeKind, Step, Steps};
+use polder_sys::tree::{self, Kind, Replace, Stat, copy_data};
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
+
+/// What the owner of a directory needs to work in it.
+const OPEN: u32 = 0o700;
+
+/// Takes every step back that was taken. Returns the paths that somebody else changed since, which stay as they are.
+pub(super) fn undo(ground: &mut Ground, record: &Record, watch: &mut dyn Watch) -> io::Result<Vec<Relative>> {
+    ground.forget_directories();
+    let mut refused = Vec::new();
+    let left: Known = match record.stage {
+        Stage::Reverting => record.left.iter().cloned().collect(),
+        Stage::Planned | Stage::Staged | Stage::Applied => Known::new(),
+    };
+    for index in (0..record.steps.steps.len()).rev() {
+        let step = &record.steps.steps[index];
+        if !take_back(ground, record, index, left.get(&step.path), watch)? {
+            refused.push(step.path.clone());
+        }
+    }
+    close_directories(ground, &record.steps)?;
+    clear_aside(ground, &record.steps)?;
+    refused.sort();
+    refused.dedup();
+    Ok(refused)
+}
+
+/// Removes what lies ready beside its place.
+pub(super) fn clear_aside(ground: &mut Ground, steps: &Steps) -> io::Result<()> {
+    ground.forget_directories();
+    for index in (0..steps.steps.len()).filter(|index| steps.steps[*index].within.is_none()) {
+        let aside = steps.aside(index);
+        if ground.stat(&aside)?.is_some() {
+            let (parent, name) = split(&aside)?;
+            let directory = ground.tree(parent)?;
+            remove_below((*directory).as_fd(), name)?;
+        }
+    }
+    Ok(())
+}
+
+/// A directory that came back gets its bits when everything is in it again.
+fn close_directories(ground: &mut Ground, steps: &Steps) -> io::Result<()> {
+    for step in steps.steps.iter().filter(|step| matches!(step.act, Act::RemoveDirectory)) {
+        let Some(before) = &step.before else { continue };
+        let found = ground.stat(step.path.as_path())?;
+        let opened = before.mode | OPEN;
+        if before.mode != opened && found.is_some_and(|found| found.kind == Kind::Directory && found.mode == opened) {
+            super::stage::change_mode(ground, step, before.mode)?;
+        }
+    }
+    Ok(())
+}
+
+/// Forgets what was kept for an apply that is begun again; what was made of hunks stays.
+pub(super) fn clear_kept(ground: &Ground, steps: &Steps) -> io::Result<()> {
+    for index in 0..steps.steps.len() {
+        match tree::remove_file(ground.undo.as_fd(), OsStr::new(&index.to_string())) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Takes one step back. Says `false` where somebody else changed the path since.
+fn take_back(
+    ground: &mut Ground,
+    record: &Record,
+    index: usize,
+    left: Option<&Option<Stamp>>,
+    watch: &mut dyn Watch,
+) -> io::Result<bool> {
+    let step = &record.steps.steps[index];
+    let ours = record.inodes.get(index).copied().unwrap_or(0);
+    let found = ground.stat(step.path.as_path())?;
+    let untouched = |found: &Stat| match left {
+        Some(stamp) => *stamp == Some(Stamp::of(found)),
+        None => true,
+    };
+    match (&step.act, found) {
+        (Act::Mode { mode, .. }, Some(found)) => {
+            let before = step.before.as_ref().map_or(0, |before| before.mode);
+            if found.mode == *mode && before != *mode {
+                watch.step("set permission bits back")?;
+                super::stage::change_mode(ground, step, before)?;
+            }
+            Ok(found.mode == *mode || found.mode == before)
+        }
+        (Act::Mode { .. }, None) => Ok(false),
+        (Act::Remove | Act::RemoveDirectory, None) => {
+            let Some(before) = &step.before else { return Ok(false) };
+            watch.step("bring a path back")?;
+            bring_back(ground, &record.steps, index, before, Replace::Nothing)?;
+            Ok(true)
+        }
+        // Not removed yet, or something new is there.
+        (Act::Remove | Act::RemoveDirectory, Some(found)) => {
+            Ok(super::commit::is_as_before(step, &found) || is_before(step, &found))
+        }
+        (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, None) => Ok(step.before.is_none()),
+        (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, Some(found)) => {
+            if ours == 0 || found.inode != ours {
+                // Not put in place yet, put back already, or something else is there.
+                return Ok(match &step.before {
+                    Some(_) => is_before(step, &found),
+                    None => ours == 0,
+                });
+            }
+            if found.kind != Kind::Directory && !untouched(&found) {
+                return Ok(false);
+            }
+            match &step.before {
+                Some(before) => {
+                    watch.step("put an old file back")?;
+                    bring_back(ground, &record.steps, index, before, Replace::Existing)?;
+                    Ok(true)
+                }
+                None => {
+                    watch.step("remove a new path")?;
+                    remove_new(ground, step, &found)
+                }
+            }
+        }
+    }
+}
+
+/// Whether what is there has the content and kind of what was there; brought back by copying, it is another file.
+fn is_before(step: &Step, found: &Stat) -> bool {
+    step.before.as_ref().is_some_and(|before| match before.kind {
+        BeforeKind::Directory => found.kind == Kind::Directory,
+        BeforeKind::File { .. } => found.kind == Kind::File && before.stamp.is_modified_as(found),
+        BeforeKind::Symlink { .. } => found.kind == Kind::Symlink,
+    })
+}
+
+fn remove_new(ground: &mut Ground, step: &Step, found: &Stat) -> io::Result<bool> {
+    let directory = ground.tree(step.path.parent())?;
+    if found.kind != Kind::Directory {
+        tree::remove_file((*directory).as_fd(), step.path.name())?;
+        return Ok(true);
+    }
+    ground.forget_directories();
+    match tree::remove_directory((*directory).as_fd(), step.path.name()) {
+        // Somebody put something into it.
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(error) => Err(error),
+        Ok(()) => Ok(true),
+    }
+}
+
+/// Puts back what was at a path, from the journal or from what was kept.
+fn bring_back(ground: &mut Ground, steps: &Steps, index: usize, before: &Before, replace: Replace) -> io::Result<()> {
+    let step = &steps.steps[index];
+    let directory = ground.tree(step.path.parent())?;
+    let directory = (*directory).as_fd();
+    if let BeforeKind::Directory = before.kind {
+        tree::make_directory(directory, step.path.name(), 0o700)?;
+        if steps.owner.is_some() {
+            tree::change_owner(directory, step.path.name(), before.uid, before.gid)?;
+        }
+        // What was in it comes back first; then it is closed.
+        return tree::change_mode(directory, step.path.name(), before.mode | OPEN);
+    }
+    let aside = steps.aside_name(index);
+    let aside = OsStr::new(&aside);
+    match tree::remove_file(directory, aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    match &before.kind {
+        BeforeKind::Symlink { target } => tree::make_symlink(directory, aside, &target.0)?,
+        BeforeKind::File { .. } | BeforeKind::Directory => {
+            let kept = index.to_string();
+            let kept = OsStr::new(&kept);
+            if ground.undo_device != ground.device || tree::link(ground.undo.as_fd(), kept, directory, aside).is_err() {
+                let from = tree::open_file(ground.undo.as_fd(), kept)?;
+                let stat = tree::stat_of(from.as_fd())?;
+                let to = tree::create_file(directory, aside, 0o600)?;
+                copy_data(&from, &to, stat.size)?;
+                tree::set_modified(directory, aside, stat.modified)?;
+            }
+            if steps.owner.is_some() {
+                tree::change_owner(directory, aside, before.uid, before.gid)?;
+            }
+            tree::change_mode(directory, aside, before.mode)?;
+        }
+    }
+    tree::rename(directory, aside, directory, step.path.name(), replace)?;
+    Ok(())
+}

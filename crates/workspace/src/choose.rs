@@ -1,0 +1,244 @@
+//! Which changes are applied, and by which steps. Pure: everything that stands against a change was found out before.
+
+use crate::change::{Change, Node, NodeKind, What};
+use crate::known::Stamp;
+use crate::patterns::Patterns;
+use crate::relative::Relative;
+use crate::review::{Item, Review};
+use crate::steps::{Act, Before, BeforeKind, Source, Step, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// What a person wants of a layer.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Only paths that these patterns name; all, if there are none.
+    pub paths: Vec<String>,
+    /// Of these files only these hunks, counted from 1.
+    pub hunks: BTreeMap<Relative, BTreeSet<usize>>,
+    /// Paths that are taken although the host would execute them.
+    pub include_held: Vec<String>,
+    /// Paths that are taken although the host changed them since.
+    pub force: Vec<String>,
+}
+
+impl Choice {
+    /// Everything against which nothing stands.
+    pub fn everything() -> Self {
+        Self { paths: Vec::new(), hunks: BTreeMap::new(), include_held: Vec::new(), force: Vec::new() }
+    }
+}
+
+/// What becomes of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is applied.
+    Taken,
+    /// Nobody asked for it.
+    NotChosen,
+    /// The host would execute it.
+    Held(String),
+    /// The host changed it.
+    Conflict(String),
+    /// It cannot be applied.
+    Refused(String),
+}
+
+/// The verdict on every item of a review, in the same order.
+pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>> {
+    let only = Patterns::new(&choice.paths)?;
+    let (held, force) = (Patterns::new(&choice.include_held)?, Patterns::new(&choice.force)?);
+    let named = |patterns: &Patterns, change: &Change| change.paths().any(|path| patterns.has(path));
+    let all = only.is_empty() && choice.hunks.is_empty();
+    let mut verdicts: Vec<Verdict> = review
+        .items
+        .iter()
+        .map(|item| {
+            let chosen = all || named(&only, &item.change) || choice.hunks.contains_key(&item.change.path);
+            let against = against(item, named(&held, &item.change), named(&force, &item.change));
+            match (chosen, against) {
+                (false, _) => Verdict::NotChosen,
+                (true, Some(verdict)) => verdict,
+                (true, None) => Verdict::Taken,
+            }
+        })
+        .collect();
+    let stands = |item: &Item| against(item, named(&held, &item.change), named(&force, &item.change));
+    take_parents(&review.items, &mut verdicts, stands);
+    keep_full_directories(review, &mut verdicts);
+    Ok(verdicts)
+}
+
+/// What stands against an item that was asked for.
+fn against(item: &Item, include_held: bool, force: bool) -> Option<Verdict> {
+    if let Some(why) = &item.refused {
+        return Some(Verdict::Refused(why.clone()));
+    }
+    if let Some(why) = item.conflict.as_ref().filter(|_| !force) {
+        return Some(Verdict::Conflict(why.clone()));
+    }
+    item.held.filter(|_| !include_held).map(|why| Verdict::Held(why.to_owned()))
+}
+
+/// A new file needs the new directories above it; where one of them is not taken, neither is the file.
+fn take_parents(items: &[Item], verdicts: &mut [Verdict], against: impl Fn(&Item) -> Option<Verdict>) {
+    let directories: BTreeMap<&Relative, usize> = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| makes_directory(&item.change))
+        .map(|(index, item)| (&item.change.path, index))
+        .collect();
+    for index in 0..items.len() {
+        if verdicts[index] != Verdict::Taken {
+            continue;
+        }
+        let mut above = Vec::new();
+        let mut at = items[index].change.path.parent_below_root();
+        while let Some(path) = at {
+            above.extend(directories.get(&path).copied());
+            at = path.parent_below_root();
+        }
+        for parent in above.into_iter().rev() {
+            let shown = crate::visible_name(items[parent].change.path.as_path().as_os_str().as_encoded_bytes());
+            match &verdicts[parent] {
+                Verdict::Taken => {}
+                Verdict::NotChosen => match against(&items[parent]) {
+                    None => verdicts[parent] = Verdict::Taken,
+                    Some(_) => {
+                        verdicts[index] = Verdict::Refused(format!("the new directory `{shown}` is not applied"))
+                    }
+                },
+                Verdict::Held(why) => verdicts[index] = Verdict::Held(format!("it lies in `{shown}`: {why}")),
+                Verdict::Conflict(why) => verdicts[index] = Verdict::Conflict(format!("it lies in `{shown}`: {why}")),
+                Verdict::Refused(_) => {
+                    verdicts[index] = Verdict::Refused(format!("the new directory `{shown}` is not applied"));
+                }
+            }
+        }
+    }
+}
+
+fn makes_directory(change: &Change) -> bool {
+    let is_directory = |node: &Option<Node>| node.as_ref().is_some_and(|node| node.kind == NodeKind::Directory);
+    is_directory(&change.after) && !is_directory(&change.before)
+}
+
+fn removes_directory(change: &Change) -> bool {
+    let is_directory = |node: &Option<Node>| node.as_ref().is_some_and(|node| node.kind == NodeKind::Directory);
+    is_directory(&change.before) && !is_directory(&change.after)
+}
+
+/// A directory goes only with everything in it.
+fn keep_full_directories(review: &Review, verdicts: &mut [Verdict]) {
+    let items = &review.items;
+    let mut stays: BTreeSet<Relative> = review.forged.iter().map(|forged| forged.path.clone()).collect();
+    for (item, verdict) in items.iter().zip(verdicts.iter()) {
+        let removed = match &item.change.what {
+            What::Renamed { from } => Some(from),
+            What::Deleted => Some(&item.change.path),
+            What::Added | What::Modified | What::Mode | What::Type | What::Target => None,
+        };
+        if let Some(removed) = removed.filter(|_| *verdict != Verdict::Taken) {
+            stays.insert(removed.clone());
+        }
+    }
+    // Deepest first, so that a directory that stays keeps those above it.
+    for index in (0..items.len()).rev() {
+        let change = &items[index].change;
+        if verdicts[index] != Verdict::Taken || !removes_directory(change) {
+            continue;
+        }
+        let inside = stays.range(change.path.clone()..).take_while(|path| path.is_within(&change.path));
+        if let Some(reason) = inside.into_iter().next() {
+            let shown = crate::visible_name(reason.as_path().as_os_str().as_encoded_bytes());
+            verdicts[index] = Verdict::Conflict(format!("`{shown}` in it is not applied"));
+            stays.insert(change.path.clone());
+        }
+    }
+    // What would stand in the place of a directory that stays cannot be made either; `take_parents` has no such case.
+}
+
+/// The steps that do what was chosen: first what goes, from the leaves up; then what comes, from the root down.
+pub(crate) fn steps(review: &Review, verdicts: &[Verdict], partial: &BTreeMap<Relative, u64>) -> Vec<Step> {
+    let taken =
+        || review.items.iter().zip(verdicts).filter(|(_, verdict)| **verdict == Verdict::Taken).map(|(item, _)| item);
+    let (mut gone, mut come, mut early, mut late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for item in taken() {
+        let Change { path, what, before, after, copied_from_tree: _ } = &item.change;
+        let stripped = item.stripped.unwrap_or(0);
+        let from = match what {
+            What::Renamed { from } => from,
+            What::Added | What::Deleted | What::Modified | What::Mode | What::Type | What::Target => path,
+        };
+        let was = before.as_ref().map(described);
+        let goes = matches!(what, What::Deleted | What::Renamed { .. })
+            || makes_directory(&item.change)
+            || removes_directory(&item.change);
+        if let (Some(was), true) = (&was, goes) {
+            let act = match was.kind {
+                BeforeKind::Directory => Act::RemoveDirectory,
+                BeforeKind::File { .. } | BeforeKind::Symlink { .. } => Act::Remove,
+            };
+            gone.push(Step { path: from.clone(), act, before: Some(was.clone()), within: None });
+        }
+        let replaced = was.filter(|_| !goes);
+        let Some(after) = after else { continue };
+        let mode = after.stat.mode & !stripped;
+        let act = match (&after.kind, what) {
+            (_, What::Mode) => {
+                let old = before.as_ref().map_or(0, |node| node.stat.mode);
+                let is_early = after.kind == NodeKind::Directory && mode & !old & 0o700 != 0;
+                let step = Step {
+                    path: path.clone(),
+                    act: Act::Mode { mode, early: is_early },
+                    before: replaced,
+                    within: None,
+                };
+                if mode != old {
+                    if is_early { early.push(step) } else { late.push(step) }
+                }
+                continue;
+            }
+            (NodeKind::Directory, _) => Act::Make { mode },
+            (NodeKind::Symlink(target), _) => Act::Link { target: Target(target.clone()) },
+            (NodeKind::File, _) => match partial.get(path) {
+                Some(size) => Act::Put { source: Source::Made, mode, allocated: *size },
+                None => Act::Put { source: Source::Layer, mode, allocated: after.stat.allocated },
+            },
+            (NodeKind::Special(_), _) => continue,
+        };
+        come.push(Step { path: path.clone(), act, before: replaced, within: None });
+    }
+    gone.sort_by(|a, b| b.path.cmp(&a.path));
+    late.reverse();
+    let mut steps = early;
+    steps.extend(gone);
+    let first = steps.len();
+    steps.extend(come);
+    nest(&mut steps, first);
+    steps.extend(late);
+    steps
+}
+
+/// What lies in a new directory is made in it before the directory is put in place.
+fn nest(steps: &mut [Step], first: usize) {
+    let mut top: Option<usize> = None;
+    for index in first..steps.len() {
+        let path = steps[index].path.clone();
+        match top.filter(|top| path.is_within(&steps[*top].path)) {
+            Some(top) => steps[index].within = Some(top),
+            None => top = matches!(steps[index].act, Act::Make { .. }).then_some(index),
+        }
+    }
+}
+
+fn described(node: &Node) -> Before {
+    let stat = &node.stat;
+    let kind = match &node.kind {
+        NodeKind::Directory => BeforeKind::Directory,
+        NodeKind::Symlink(target) => BeforeKind::Symlink { target: Target(target.clone()) },
+        // A pipe of the tree can be removed; what is kept of it for a revert is an empty file.
+        NodeKind::File | NodeKind::Special(_) => BeforeKind::File { allocated: stat.allocated },
+    };
+    Before { stamp: Stamp::of(stat), mode: stat.mode, uid: stat.uid, gid: stat.gid, kind }
+}

@@ -1,0 +1,83 @@
+//! Whether the host changed a path since the workspace began. Pure: two moments and what was left behind.
+
+use crate::about::Began;
+use crate::change::{Change, Node, NodeKind, What};
+use crate::known::{Known, Stamp};
+use crate::relative::Relative;
+use polder_sys::tree::Moment;
+use std::collections::BTreeSet;
+
+/// File systems that stamp finely since Linux 6.13, and promise that no later change gets an earlier stamp.
+const FINE: [u64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+
+/// What decides about conflicts, besides the change itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since<'a> {
+    pub(crate) began: Began,
+    /// The magic number of the tree's file system.
+    pub(crate) file_system: u64,
+    pub(crate) known: &'a Known,
+    /// Files of the tree that the layer deletes, by number: a copied file with another name came from one of them.
+    pub(crate) deleted: &'a BTreeSet<u64>,
+}
+
+impl Since<'_> {
+    /// From when on a change of the host counts as later. In doubt it does.
+    fn moment(&self) -> Moment {
+        if FINE.contains(&self.file_system) { self.began.fine } else { self.began.tick }
+    }
+
+    fn changed(&self, path: &Relative, node: &Node) -> bool {
+        match self.known.get(path) {
+            // Left behind by us and untouched since.
+            Some(Some(stamp)) if *stamp == Stamp::of(&node.stat) => false,
+            Some(_) => true,
+            None => node.stat.changed >= self.moment(),
+        }
+    }
+}
+
+/// Why the change must not be applied without being told so, if it must not.
+pub(crate) fn conflict(change: &Change, since: Since<'_>) -> Option<String> {
+    let Change { path, what, before, after: _, copied_from_tree } = change;
+    match (what, before) {
+        (What::Added, _) => match copied_from_tree {
+            Some(origin) if !came_from(origin, since.deleted) => {
+                Some("the host removed or renamed it since the run began".to_owned())
+            }
+            _ => None,
+        },
+        // What is in a directory has conflicts of its own; the directory's stamp tells of every new name in it.
+        (What::Deleted, Some(node)) if node.kind == NodeKind::Directory => None,
+        (What::Renamed { from }, Some(node)) => since.changed(from, node).then(|| {
+            format!(
+                "the host changed `{}` since the run began",
+                crate::visible_name(from.as_path().as_os_str().as_encoded_bytes())
+            )
+        }),
+        (What::Deleted | What::Modified | What::Mode | What::Type | What::Target, Some(node)) => {
+            since.changed(path, node).then(|| "the host changed it since the run began".to_owned())
+        }
+        (What::Deleted | What::Modified | What::Mode | What::Type | What::Target | What::Renamed { .. }, None) => None,
+    }
+}
+
+/// Whether the kernel's note about the origin of a copy names one of these files. The note has a file handle in it, and a
+/// file handle has the file's number in it, in 32 or 64 bits.
+fn came_from(origin: &[u8], deleted: &BTreeSet<u64>) -> bool {
+    // Some file systems have no handles, and the note is empty: then there is nothing to doubt with.
+    const HEAD_BYTES: usize = 21;
+    let Some(handle) = origin.get(HEAD_BYTES..) else { return true };
+    let number = |width: usize| {
+        let bytes = handle.get(..width)?;
+        Some(bytes.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)))
+    };
+    [number(4), number(8)].into_iter().flatten().any(|number| deleted.contains(&number))
+        || (8..handle.len().saturating_sub(7)).any(|at| {
+            let bytes = &handle[at..at + 8];
+            deleted.contains(&bytes.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)))
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! The table: where, when, and why.
+
+/// Where a rule looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At {
+    /// A file of this name anywhere.
+    Name(&'static str),
+    /// A file whose name starts so.
+    Start(&'static str),
+    /// A file whose name ends so.
+    End(&'static str),
+    /// Anything below these directories, anywhere.
+    Below(&'static [&'static str]),
+    /// A directory of this name and everything below it, anywhere.
+    In(&'static str),
+    /// A path that ends in these components.
+    Path(&'static [&'static str]),
+}
+
+/// Whether an old and a new content differ in what counts.
+type Differs = fn(Option<&[u8]>, Option<&[u8]>) -> bool;
+
+/// When a rule applies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// To every change.
+    Always,
+    /// When the contents differ in what counts.
+    Content(Differs),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub(super) at: At,
+    pub(super) when: When,
+    pub(super) why: &'static str,
+}
+
+const fn always(at: At, why: &'static str) -> Rule {
+    Rule { at, when: When::Always, why }
+}
+
+const CI: &str = "a CI service runs it, with the secrets that it has";
+const EDITOR: &str = "an editor runs it when the directory is opened";
+const AGENT: &str = "an agent follows it, outside of this sandbox";
+const SHELL: &str = "a shell runs it when it starts";
+const DIRENV: &str = "the shell takes variables and commands from it when the directory is entered";
+const HOOKS: &str = "git runs it through a hook";
+const INSTALL: &str = "a package manager takes commands or registries from it";
+const CARGO: &str = "cargo takes linkers, wrappers and runners from it";
+const PYTHON: &str = "Python runs it when it starts, or takes its place from it";
+const BUILD: &str = "it runs when the project is only checked or opened";
+const POLDER: &str = "it says what the next sandbox allows";
+
+pub(super) const RULES: &[Rule] = &[
+    // git: what is not below `.git`.
+    always(At::Name(".gitmodules"), "git takes addresses and commands from it"),
+    always(At::Name(".gitconfig"), "git takes commands from it"),
+    Rule {
+        at: At::Name(".gitattributes"),
+        when: When::Content(names_drivers),
+        why: "it names filters or drivers, which git runs",
+    },
+    always(At::In(".husky"), HOOKS),
+    always(At::In(".githooks"), HOOKS),
+    always(At::Name(".pre-commit-config.yaml"), HOOKS),
+    always(At::Name(".pre-commit-config.yml"), HOOKS),
+    always(At::Start("lefthook."), HOOKS),
+    always(At::Start(".lefthook."), HOOKS),
+    always(At::Name(".overcommit.yml"), HOOKS),
+    // CI.
+    always(At::Below(&[".github", "workflows"]), CI),
+    always(At::Below(&[".github", "actions"]), CI),
+    always(At::Below(&[".gitea", "workflows"]), CI),
+    always(At::Below(&[".forgejo", "workflows"]), CI),
+    always(At::Name(".gitlab-ci.yml"), CI),
+    always(At::In(".gitlab"), CI),
+    always(At::In(".circleci"), CI),
+    always(At::In(".buildkite"), CI),
+    always(At::In(".woodpecker"), CI),
+    always(At::Start(".woodpecker."), CI),
+    always(At::Start("azure-pipelines"), CI),
+    always(At::Start("jenkinsfile"), CI),
+    always(At::Name(".travis.yml"), CI),
+    always(At::Name(".drone.yml"), CI),
+    always(At::Name(".appveyor.yml"), CI),
+    always(At::Name("appveyor.yml"), CI),
+    always(At::Name(".cirrus.yml"), CI),
+    always(At::Name("bitbucket-pipelines.yml"), CI),
+    always(At::Start("cloudbuild."), CI),
+    // Editors.
+    always(At::In(".vscode"), EDITOR),
+    always(At::End(".code-workspace"), EDITOR),
+    always(At::In(".idea"), EDITOR),
+    always(At::In(".devcontainer"), EDITOR),
+    always(At::Name(".devcontainer.json"), EDITOR),
+    always(At::In(".zed"), EDITOR),
+    always(At::In(".fleet"), EDITOR),
+    always(At::In(".vs"), EDITOR),
+    always(At::In(".nova"), EDITOR),
+    always(At::Name(".dir-locals.el"), EDITOR),
+    always(At::Name(".exrc"), EDITOR),
+    always(At::Name(".vimrc"), EDITOR),
+    always(At::Name(".nvimrc"), EDITOR),
+    always(At::Name(".nvim.lua"), EDITOR),
+    always(At::Name(".lvimrc"), EDITOR),
+    // Agents.
+    always(At::Name(".mcp.json"), "an agent starts the servers that it names"),
+    always(At::Name("mcp.json"), "an agent starts the servers that it names"),
+    always(At::Name("claude.md"), AGENT),
+    always(At::Name("claude.local.md"), AGENT),
+    always(At::Name("agents.md"), AGENT),
+    always(At::Name("gemini.md"), AGENT),
+    always(At::Name("copilot-instructions.md"), AGENT),
+    always(At::End(".instructions.md"), AGENT),
+    always(At::Start(".cursor"), AGENT),
+    always(At::In(".cursor"), AGENT),
+    always(At::Start(".windsurf"), AGENT),
+    always(At::In(".windsurf"), AGENT),
+    always(At::Start(".clinerules"), AGENT),
+    always(At::In(".clinerules"), AGENT),
+    always(At::In(".claude"), AGENT),
+    always(At::In(".codex"), AGENT),
+    always(At::In(".gemini"), AGENT),
+    always(At::In(".continue"), AGENT),
+    always(At::In(".roo"), AGENT),
+    always(At::In(".amazonq"), AGENT),
+    always(At::Start(".aider"), AGENT),
+    // Shells.
+    always(At::Name(".envrc"), DIRENV),
+    always(At::Name(".env"), DIRENV),
+    always(At::Name(".tool-versions"), DIRENV),
+    always(At::Start("mise."), DIRENV),
+    always(At::Start(".mise."), DIRENV),
+    always(At::In(".mise"), DIRENV),
+    always(At::Name(".rtx.toml"), DIRENV),
+    always(At::Name(".autoenv.zsh"), DIRENV),
+    always(At::Start(".bash"), SHELL),
+    always(At::Name(".profile"), SHELL),
+    always(At::Start(".zsh"), SHELL),
+    always(At::Name(".zprofile"), SHELL),
+    always(At::Name(".zlogin"), SHELL),
+    always(At::Name(".kshrc"), SHELL),
+    always(At::Name(".cshrc"), SHELL),
+    always(At::Name(".tcshrc"), SHELL),
+    always(At::Name(".inputrc"), SHELL),
+    always(At::Path(&["fish", "config.fish"]), SHELL),
+    always(At::Below(&["fish", "conf.d"]), SHELL),
+    // JavaScript.
+    Rule {
+        at: At::Name("package.json"),
+        when: When::Content(runs_scripts),
+        why: "its scripts or programs differ, and a package manager runs them",
+    },
+    always(At::Name(".npmrc"), INSTALL),
+    always(At::Start(".yarnrc"), INSTALL),
+    always(At::Below(&[".yarn", "releases"]), INSTALL),
+    always(At::Below(&[".yarn", "plugins"]), INSTALL),
+    always(At::Name(".pnpmfile.cjs"), INSTALL),
+    always(At::Name("pnpm-workspace.yaml"), INSTALL),
+    always(At::Name("bunfig.toml"), INSTALL),
+    always(At::Name("binding.gyp"), INSTALL),
+    // Rust.
+    always(At::Name("build.rs"), BUILD),
+    always(At::Below(&[".cargo"]), CARGO),
+    always(At::Start("rust-toolchain"), "rustup takes the tool chain from it, which can lie in the tree"),
+    // Python.
+    always(At::Name("setup.py"), BUILD),
+    always(At::Name("conftest.py"), BUILD),
+    always(At::Name("noxfile.py"), BUILD),
+    always(At::Name("pyvenv.cfg"), PYTHON),
+    always(At::End(".pth"), PYTHON),
+    always(At::Name("sitecustomize.py"), PYTHON),
+    always(At::Name("usercustomize.py"), PYTHON),
+    always(At::Name("pip.conf"), INSTALL),
+    always(At::Name(".pypirc"), INSTALL),
+    // The Java world.
+    always(At::Below(&["gradle", "wrapper"]), BUILD),
+    always(At::Start("gradlew"), BUILD),
+    always(At::Start("init.gradle"), BUILD),
+    always(At::Start("settings.gradle"), BUILD),
+    always(At::Below(&[".mvn"]), BUILD),
+    always(At::Start("mvnw"), BUILD),
+    // Others.
+    always(At::Name(".bazelrc"), BUILD),
+    always(At::Name(".gdbinit"), "a debugger runs it when it starts"),
+    always(At::Name(".lldbinit"), "a debugger runs it when it starts"),
+    always(At::Name(".irbrc"), "Ruby runs it when it starts"),
+    always(At::Name(".rspec"), "Ruby takes options from it"),
+    always(At::Path(&[".bundle", "config"]), INSTALL),
+    // The next sandbox.
+    always(At::Name("polder.yaml"), POLDER),
+    always(At::Name("polder.toml"), POLDER),
+    always(At::Name(".visor.yaml"), POLDER),
+    always(At::Name(".visor.yml"), POLDER),
+];
+
+/// The parts of a repository from which git takes commands or other places, wherever the repository is.
+pub(super) fn git(parts: &[&str]) -> Option<&'static str> {
+    let name = parts.last().copied()?;
+    let Some(at) = parts.iter().position(|part| *part == ".git") else {
+        // A directory with these is a repository for git, without being called so.
+        return (name == "head").then_some("it makes its directory a bare repository, whose configuration git follows");
+    };
+    let below = &parts[at + 1..];
+    match below {
+        [] => Some("it decides which repository git uses, and with it which configuration"),
+        // Branches may be called as they like.
+        ["refs" | "logs", ..] => None,
+        ["objects", rest @ ..] => rest.contains(&"info").then_some("git reads objects from the places that it names"),
+        _ if below[..below.len() - 1].contains(&"hooks") || name == "hooks" => Some("git runs it as a hook"),
+        _ if name == "config" || name == "config.worktree" => Some("git takes commands from it"),
+        _ if ["commondir", "gitdir", "alternates"].contains(&name) => Some("it leads git to another repository"),
+        _ if name == "attributes" => Some("it chooses filters and drivers, which git runs"),
+        _ if below.iter().any(|part| part.starts_with("rebase-") || *part == "sequencer") => {
+            Some("git runs the steps that it lists")
+        }
+        _ => None,
+    }
+}
+
+/// Whether attributes that choose a program come in or change.
+fn names_drivers(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    let drivers = |content: Option<&[u8]>| -> Vec<Vec<u8>> {
+        let lines = content.unwrap_or_default().split(|byte| *byte == b'\n' || *byte == b'\r');
+        let words = ["filter", "diff", "merge", "textconv"];
+        let names = |line: &&[u8]| {
+            let line = line.to_ascii_lowercase();
+            words.iter().any(|word| line.windows(word.len()).any(|window| window == word.as_bytes()))
+        };
+        lines.filter(names).map(<[u8]>::to_vec).collect()
+    };
+    drivers(before) != drivers(after)
+}
+
+/// Whether the keys from which a package manager runs something differ.
+fn runs_scripts(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    const KEYS: [&str; 12] = [
+        "scripts",
+        "bin",
+        "packageManager",
+        "gypfile",
+        "husky",
+        "lint-staged",
+        "simple-git-hooks",
+        "pre-commit",
+        "pnpm",
+        "workspaces",
+        "devEngines",
+        "volta",
+    ];
+    let read = |content: Option<&[u8]>| -> Option<serde_json::Value> {
+        match content {
+            None => Some(serde_json::Value::Null),
+            Some(bytes) => serde_json::from_slice(bytes).ok().filter(serde_json::Value::is_object),
+        }
+    };
+    match (read(before), read(after)) {
+        (Some(before), Some(after)) => KEYS.iter().any(|key| before.get(key) != after.get(key)),
+        // What cannot be read here may be read by something more lenient.
+        _ => true,
+    }
+}

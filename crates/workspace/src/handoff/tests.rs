@@ -1,0 +1,171 @@
+use super::*;
+use std::path::Path;
+
+fn held(path: &str) -> Option<&'static str> {
+    let path = Relative::new(Path::new(path)).unwrap();
+    held_back(Seen { path: &path, before: Content::Absent, after: Content::Known(b"x") })
+}
+
+#[test]
+fn what_git_follows_is_held_wherever_the_repository_is() {
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".git/hooks",
+        ".git/config.worktree",
+        ".git/info/attributes",
+        ".git/objects/info/alternates",
+        ".git/modules/sub/config",
+        ".git/modules/sub/hooks/post-checkout",
+        ".git/worktrees/w/commondir",
+        ".git/worktrees/w/gitdir",
+        ".git/rebase-merge/git-rebase-todo",
+        "vendor/sub/.git/hooks/x",
+        "vendor/sub/.git",
+        ".git",
+        ".GIT/hooks/x",
+        ".gIt/config",
+        ".git /config",
+        ".git./config",
+        ".git::$INDEX_ALLOCATION/config",
+        "git~1/config",
+        ".g\u{200c}it/config",
+        ".git\u{feff}/hooks/x",
+        ".gitmodules",
+        "bare/HEAD",
+    ] {
+        assert!(held(path).is_some(), "{path}");
+    }
+}
+
+#[test]
+fn what_a_commit_writes_is_not_held() {
+    for path in [
+        ".git/HEAD",
+        ".git/index",
+        ".git/refs/heads/main",
+        ".git/refs/heads/config",
+        ".git/logs/refs/heads/hooks/x",
+        ".git/objects/ab/cdef",
+        ".git/objects/pack/pack-1.idx",
+        ".git/COMMIT_EDITMSG",
+        ".git/ORIG_HEAD",
+        ".git/packed-refs",
+    ] {
+        assert_eq!(held(path), None, "{path}");
+    }
+}
+
+#[test]
+fn what_others_run_by_themselves_is_held() {
+    for path in [
+        ".github/workflows/ci.yml",
+        "sub/.GitHub/Workflows/ci.yml",
+        ".github/actions/x/action.yml",
+        ".gitlab-ci.yml",
+        ".circleci/config.yml",
+        "azure-pipelines.yml",
+        "Jenkinsfile",
+        "Jenkinsfile.release",
+        ".buildkite/pipeline.yml",
+        ".vscode/tasks.json",
+        ".vscode",
+        "project.code-workspace",
+        ".idea/workspace.xml",
+        ".devcontainer/devcontainer.json",
+        ".zed/tasks.json",
+        ".fleet/run.json",
+        ".bashrc",
+        ".zshenv",
+        ".profile",
+        ".envrc",
+        ".env",
+        ".tool-versions",
+        "mise.toml",
+        ".npmrc",
+        ".yarnrc",
+        ".yarnrc.yml",
+        ".yarn/releases/yarn.cjs",
+        "crates/x/build.rs",
+        "setup.py",
+        "tests/conftest.py",
+        ".husky/pre-commit",
+        ".pre-commit-config.yaml",
+        ".cargo/config.toml",
+        ".cargo/config",
+        "rust-toolchain.toml",
+        "gradle/wrapper/gradle-wrapper.jar",
+        "gradlew",
+        ".mvn/extensions.xml",
+        ".mcp.json",
+        "CLAUDE.md",
+        "docs/AGENTS.md",
+        ".cursorrules",
+        ".cursor/rules/x",
+        ".claude/settings.json",
+        ".codex/config",
+        ".github/copilot-instructions.md",
+        "venv/pyvenv.cfg",
+        "venv/lib/x.pth",
+        "sitecustomize.py",
+        "polder.yaml",
+        ".visor.yaml",
+        "binding.gyp",
+        ".gdbinit",
+    ] {
+        assert!(held(path).is_some(), "{path}");
+    }
+}
+
+#[test]
+fn what_runs_when_it_is_asked_for_is_not_held() {
+    for path in [
+        "src/main.rs",
+        "Makefile",
+        "justfile",
+        "Dockerfile",
+        "package-lock.json",
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "scripts/release.sh",
+        "github/workflows/x",
+        "environment",
+        "my.github",
+        "gitignore",
+        ".gitignore",
+        "pth",
+        "building.rs",
+        "docs/heads",
+    ] {
+        assert_eq!(held(path), None, "{path}");
+    }
+}
+
+fn package(before: Option<&str>, after: &str) -> bool {
+    let path = Relative::new(Path::new("web/package.json")).unwrap();
+    assert!(wants_content(&path));
+    let before = before.map_or(Content::Absent, |text| Content::Known(text.as_bytes()));
+    held_back(Seen { path: &path, before, after: Content::Known(after.as_bytes()) }).is_some()
+}
+
+#[test]
+fn a_package_is_held_when_what_it_runs_differs() {
+    let plain = r#"{"name": "x", "scripts": {"test": "jest"}}"#;
+    assert!(!package(Some(plain), r#"{"name": "y", "scripts": {"test": "jest"}, "dependencies": {"a": "1"}}"#));
+    assert!(package(Some(plain), r#"{"name": "x", "scripts": {"test": "jest", "postinstall": "x"}}"#));
+    assert!(package(Some(plain), r#"{"name": "x", "scripts": {"test": "jest"}, "bin": "x.js"}"#));
+    assert!(package(Some(plain), "{ not json"), "somebody more lenient may read it");
+    assert!(package(None, plain));
+    assert!(!package(None, r#"{"name": "x"}"#));
+}
+
+#[test]
+fn attributes_are_held_when_they_name_a_program() {
+    let path = Relative::new(Path::new(".gitattributes")).unwrap();
+    let held = |before: Content<'_>, after: Content<'_>| held_back(Seen { path: &path, before, after }).is_some();
+    assert!(!held(Content::Absent, Content::Known(b"*.txt text eol=lf\n")));
+    assert!(held(Content::Absent, Content::Known(b"* filter=x\n")));
+    assert!(!held(Content::Known(b"*.bin filter=lfs\n"), Content::Known(b"*.bin filter=lfs\n*.txt text\n")));
+    assert!(held(Content::Absent, Content::Unknown), "what was not looked at is held");
+}

@@ -1,0 +1,139 @@
+//! The record of an apply, on disk before the first change and after every stage of it.
+//!
+//! ```text
+//! planned ──► staged ──► applied        nothing is in place ──► everything is ready beside its place ──► done
+//!    │           │           └──► reverting                     a revert is taken back to its end, never half
+//!    └──abort────┴──abort──► (no journal)
+//! ```
+//!
+//! A journal is lines of JSON, each brought to the disk before what it allows is begun. A last line without its break was
+//! being written when the power went: it says nothing.
+
+use crate::known::Stamp;
+use crate::relative::Relative;
+use crate::steps::Steps;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The form of the journal that this program writes and reads.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+enum Entry {
+    Planned {
+        version: u32,
+        steps: Steps,
+    },
+    /// The number of the file that each step has ready.
+    Staged {
+        inodes: Vec<u64>,
+    },
+    /// How each path was left.
+    Applied {
+        left: Vec<(Relative, Option<Stamp>)>,
+    },
+    Reverting,
+}
+
+/// How far an apply came.
+#[derive(Clone, Debug)]
+pub(crate) enum Stage {
+    Planned,
+    Staged,
+    Applied,
+    Reverting,
+}
+
+/// Everything that a journal says.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) steps: Steps,
+    pub(crate) inodes: Vec<u64>,
+    pub(crate) left: Vec<(Relative, Option<Stamp>)>,
+    pub(crate) stage: Stage,
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: File,
+}
+
+impl Journal {
+    /// Begins a journal. From here on the workspace counts as interrupted until the journal is gone.
+    pub(crate) fn begin(path: &Path, steps: &Steps) -> io::Result<Self> {
+        // Under another name until it is whole: a journal that cannot be read would be in everybody's way.
+        let aside = beside(path);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+        write(&mut file, &Entry::Planned { version: VERSION, steps: steps.clone() })?;
+        std::fs::rename(&aside, path)?;
+        sync_directory(path)?;
+        Ok(Self { file })
+    }
+
+    pub(crate) fn reopen(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().append(true).open(path)? })
+    }
+
+    pub(crate) fn staged(&mut self, inodes: &[u64]) -> io::Result<()> {
+        write(&mut self.file, &Entry::Staged { inodes: inodes.to_vec() })
+    }
+
+    pub(crate) fn applied(&mut self, left: &[(Relative, Option<Stamp>)]) -> io::Result<()> {
+        write(&mut self.file, &Entry::Applied { left: left.to_vec() })
+    }
+
+    pub(crate) fn reverting(&mut self) -> io::Result<()> {
+        write(&mut self.file, &Entry::Reverting)
+    }
+}
+
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
+fn write(file: &mut File, entry: &Entry) -> io::Result<()> {
+    let mut line = serde_json::to_vec(entry)?;
+    line.push(b'\n');
+    file.write_all(&line)?;
+    file.sync_data()
+}
+
+/// Brings a new name to the disk.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    File::open(parent)?.sync_data()
+}
+
+/// What a journal says, if there is one.
+pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("the journal {what}"));
+    let mut record: Option<Record> = None;
+    for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+        match (serde_json::from_slice(line)?, &mut record) {
+            (Entry::Planned { version, .. }, _) if version != VERSION => return Err(wrong("is of another version")),
+            (Entry::Planned { steps, .. }, none @ None) => {
+                *none = Some(Record { steps, inodes: Vec::new(), left: Vec::new(), stage: Stage::Planned });
+            }
+            (Entry::Staged { inodes }, Some(record)) if inodes.len() == record.steps.steps.len() => {
+                record.inodes = inodes;
+                record.stage = Stage::Staged;
+            }
+            (Entry::Applied { left }, Some(record)) => {
+                record.left = left;
+                record.stage = Stage::Applied;
+            }
+            (Entry::Reverting, Some(record)) => record.stage = Stage::Reverting,
+            _ => return Err(wrong("has its lines in no order that can be")),
+        }
+    }
+    record.map(Some).ok_or_else(|| wrong("is empty"))
+}

@@ -1,0 +1,50 @@
+//! Copy-on-write workspaces: a command changes a layer of its own, and the tree changes when somebody says so.
+//!
+//! `begin` makes the layer, in a time that does not depend on the size of the tree, and whoever launches the command
+//! mounts it over the tree. `review` compares layer and tree and says what stands against each change. `apply` puts what
+//! was chosen into the tree, as a transaction; `revert` takes that back. `discard` forgets the layer.
+//!
+//! The layer was written by the command and is an attacker's: nothing in it is followed, believed or executed, and every
+//! call names one entry of a directory that is already open.
+#![forbid(unsafe_code)]
+
+mod about;
+mod apply;
+mod change;
+mod choose;
+mod compare;
+mod conflict;
+mod content;
+mod handoff;
+mod hunks;
+mod journal;
+mod known;
+mod lines;
+mod lock;
+mod marks;
+mod name;
+mod patterns;
+mod read;
+mod relative;
+mod remove;
+mod renames;
+mod review;
+mod sides;
+mod steps;
+mod store;
+mod visible;
+mod workspace;
+
+pub use about::{Keep, Mode};
+pub use apply::{Applied, ApplyError, Reverted, Settled, Unwatched, Watch};
+pub use change::{Change, Changes, Forged, Node, NodeKind, What};
+pub use choose::{Choice, Verdict};
+pub use handoff::{Content, Seen, held_back};
+pub use hunks::{Hunk, Line, hunks, is_binary, taken};
+pub use lock::RunLock;
+pub use name::{Name, NameError};
+pub use relative::{NotRelative, Relative};
+pub use review::{Item, Review, Text};
+pub use store::{Begin, Store, StoreError};
+pub use visible::{visible_line, visible_name};
+pub use workspace::{Layers, Workspace};

@@ -1,0 +1,44 @@
+//! One run or one apply at a time: a lock that the kernel lets go of with its holder, however that ends.
+
+use polder_sys::tree::{open_file, try_lock};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+
+pub(crate) const FILE: &str = "lock";
+
+/// Held as long as this lives.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+/// What came of asking for the lock.
+pub(crate) enum Asked {
+    Got(RunLock),
+    /// Somebody has it: the process that wrote its number last.
+    Taken(String),
+}
+
+pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
+    let file = open_file(workspace, OsStr::new(FILE))?;
+    if try_lock(file.as_fd())? {
+        // For people only: what counts is the lock.
+        let writable = std::fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", descriptor(&file)))?;
+        writable.set_len(0)?;
+        writable.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
+        return Ok(Asked::Got(RunLock { _file: file }));
+    }
+    let mut text = [0_u8; 16];
+    let got = file.read_at(&mut text, 0)?;
+    let holder: String =
+        text[..got].iter().filter(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect();
+    Ok(Asked::Taken(holder))
+}
+
+fn descriptor(file: &File) -> i32 {
+    use std::os::fd::AsRawFd;
+    file.as_raw_fd()
+}

@@ -1,0 +1,198 @@
+//! Every change with what stands against it: what a person decides about, and what an apply obeys.
+
+use crate::change::{Change, Forged, NodeKind, What};
+use crate::conflict::{Since, conflict};
+use crate::content::read_bounded;
+use crate::handoff::{self, Content, Seen, held_back};
+use crate::hunks::{Hunk, hunks, is_binary};
+use crate::patterns::Patterns;
+use crate::read::{open_host_file, open_own_file};
+use crate::relative::Relative;
+use crate::sides::Sides;
+use crate::store::StoreError;
+use crate::workspace::Workspace;
+use crate::{compare, known};
+use polder_sys::tree;
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Larger files are compared, but not shown line by line.
+pub(crate) const SHOWN_BYTES_MAX: u64 = 2 << 20;
+
+/// What a layer changes, judged.
+#[derive(Debug)]
+pub struct Review {
+    /// The changes, in the order of their paths.
+    pub items: Vec<Item>,
+    /// What was not understood, and is never applied.
+    pub forged: Vec<Forged>,
+    pub(crate) sides: Sides,
+    hidden: Patterns,
+}
+
+/// One change, judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The change.
+    pub change: Change,
+    /// Why the host would execute it later.
+    pub held: Option<&'static str>,
+    /// What the host did to the path since the run began.
+    pub conflict: Option<String>,
+    /// Why it is never applied.
+    pub refused: Option<String>,
+    /// The command could not see the path, so its content is not shown.
+    pub hidden: bool,
+    /// Permission bits that an apply takes away.
+    pub stripped: Option<u32>,
+}
+
+/// A change of content, as it can be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// Line by line.
+    Hunks(Vec<Hunk>),
+    /// At least one side is no text.
+    Binary,
+    /// Too large to be shown.
+    TooLarge,
+    /// The command could not see it, and whoever reads this may be the one that asked for the command.
+    Hidden,
+    /// There is no content on either side.
+    None,
+}
+
+impl Workspace {
+    /// Looks at everything that the layer changes. The cost is that of the change.
+    pub fn review(&self) -> Result<Review, StoreError> {
+        let sides = self.sides()?;
+        let hidden = Patterns::new(&self.about.hidden).map_err(self.fault("read the hidden paths of"))?;
+        let found = compare::compare(sides.layer.as_fd(), sides.tree.as_fd()).map_err(self.fault("compare"))?;
+        let known = known::read(&self.place).map_err(self.fault("read what is known about"))?;
+        let file_system = tree::file_system(sides.tree.as_fd()).map_err(self.fault("look at the tree of"))?;
+        let deleted: BTreeSet<u64> = found
+            .changes
+            .iter()
+            .filter(|change| matches!(change.what, What::Deleted | What::Renamed { .. }))
+            .filter_map(|change| change.before.as_ref().map(|node| node.stat.inode))
+            .collect();
+        let since = Since { began: self.about.began, file_system, known: &known, deleted: &deleted };
+        let items = found.changes.into_iter().map(|change| judge(change, since, &hidden, &sides)).collect();
+        Ok(Review { items, forged: found.forged, sides, hidden })
+    }
+}
+
+fn judge(change: Change, since: Since<'_>, hidden: &Patterns, sides: &Sides) -> Item {
+    let hides = change.paths().any(|path| hidden.has(path));
+    let special =
+        |node: &Option<crate::Node>| matches!(node.as_ref().map(|node| &node.kind), Some(NodeKind::Special(_)));
+    let refused = match &change.after {
+        _ if special(&change.before) => {
+            Some("the host has something there that is neither file nor directory".to_owned())
+        }
+        _ if hides => Some("the command could not see it, so no honest change is there".to_owned()),
+        Some(node) => match &node.kind {
+            NodeKind::Special(kind) => Some(format!("a {kind} does not leave a workspace")),
+            NodeKind::File | NodeKind::Directory | NodeKind::Symlink(_) => None,
+        },
+        None => None,
+    };
+    let held = change.paths().find_map(|path| {
+        if !handoff::wants_content(path) {
+            return held_back(Seen { path, before: Content::Unknown, after: Content::Unknown });
+        }
+        let (before, after) = contents(&change, sides);
+        let before = as_content(before.as_ref().map(Option::as_deref));
+        let after = as_content(after.as_ref().map(Option::as_deref));
+        held_back(Seen { path, before, after })
+    });
+    let conflict = conflict(&change, since);
+    let stripped = stripped(&change);
+    Item { held, conflict, refused, hidden: hides, stripped, change }
+}
+
+fn as_content(side: Option<Option<&[u8]>>) -> Content<'_> {
+    match side {
+        None => Content::Absent,
+        Some(None) => Content::Unknown,
+        Some(Some(bytes)) => Content::Known(bytes),
+    }
+}
+
+/// Bits with which a file gives its user another's rights. They stay only where the tree had them and the content is the same.
+fn stripped(change: &Change) -> Option<u32> {
+    let after = change.after.as_ref()?;
+    let special = after.stat.mode & 0o7000;
+    let allowed = match (&change.what, &change.before, &after.kind) {
+        // The kernel hands a directory's group bit on to what is made in it.
+        (_, _, NodeKind::Directory) => 0o2000 | change.before.as_ref().map_or(0, |node| node.stat.mode & 0o1000),
+        (What::Mode, Some(before), _) => before.stat.mode & 0o7000,
+        (_, _, NodeKind::Symlink(_)) => 0o7000,
+        _ => 0,
+    };
+    Some(special & !allowed).filter(|bits| *bits != 0)
+}
+
+/// Old and new content: absent, too large or unreadable, or all of it.
+type Side = Option<Option<Vec<u8>>>;
+
+fn contents(change: &Change, sides: &Sides) -> (Side, Side) {
+    let open_parent = |root: &OwnedFd, path: &Relative| tree::open_below(root.as_fd(), path.parent());
+    let from = change.paths().last().unwrap_or(&change.path);
+    let before = change.before.as_ref().map(|node| match node.kind {
+        NodeKind::File => open_parent(&sides.tree, from)
+            .and_then(|parent| open_host_file(parent.as_fd(), from.name()))
+            .and_then(|file| read_bounded(&file, SHOWN_BYTES_MAX))
+            .unwrap_or(None),
+        NodeKind::Directory | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
+    });
+    let after = change.after.as_ref().map(|node| match node.kind {
+        NodeKind::File => open_parent(&sides.layer, &change.path)
+            .and_then(|parent| open_own_file(parent.as_fd(), change.path.name()))
+            .and_then(|file| read_bounded(&file, SHOWN_BYTES_MAX))
+            .unwrap_or(None),
+        NodeKind::Directory | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
+    });
+    (before, after)
+}
+
+impl Review {
+    /// The items that these patterns name; all, if there are none.
+    pub fn only(&self, patterns: &[String]) -> Result<Vec<&Item>, StoreError> {
+        let named = |source| StoreError::Io { what: "read the pattern", name: patterns.join(" "), source };
+        let patterns = Patterns::new(patterns).map_err(named)?;
+        let chosen = |item: &&Item| patterns.is_empty() || item.change.paths().any(|path| patterns.has(path));
+        Ok(self.items.iter().filter(chosen).collect())
+    }
+
+    /// The change of an item's content.
+    pub fn text(&self, item: &Item) -> Text {
+        let is_file = |node: &Option<crate::Node>| node.as_ref().is_none_or(|node| node.kind == NodeKind::File);
+        let change = &item.change;
+        if item.hidden || change.paths().any(|path| self.hidden.has(path)) {
+            return Text::Hidden;
+        }
+        let content = match change.what {
+            What::Added | What::Deleted | What::Modified => is_file(&change.before) && is_file(&change.after),
+            What::Mode | What::Type | What::Target | What::Renamed { .. } => false,
+        };
+        if !content {
+            return Text::None;
+        }
+        match self.contents(change) {
+            Some((old, new)) if is_binary(&old) || is_binary(&new) => Text::Binary,
+            Some((old, new)) => Text::Hunks(hunks(&old, &new)),
+            None => Text::TooLarge,
+        }
+    }
+
+    /// Both contents, where neither is too large; a side without a file is empty.
+    pub(crate) fn contents(&self, change: &Change) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (before, after) = contents(change, &self.sides);
+        let side = |side: Side| match side {
+            None => Some(Vec::new()),
+            Some(known) => known,
+        };
+        Some((side(before)?, side(after)?))
+    }
+}

@@ -1,0 +1,312 @@
+//! Where workspaces are kept: `$XDG_STATE_HOME/polder/workspaces`, one directory each, closed to everybody else.
+//!
+//! A directory gets its final name when everything is in it, so that nobody ever meets half a workspace.
+
+use crate::about::{About, Began, Mode};
+use crate::lock;
+use crate::name::Name;
+use crate::remove::remove_tree;
+use crate::workspace::{ABOUT, UPPER, WORK, Workspace, write_about};
+use polder_sys::tree::{self, Replace, Stat};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// How often a made-up name may be taken already before something else is wrong.
+const NAMES_TRIED_MAX: usize = 16;
+const ABOUT_BYTES_MAX: u64 = 1 << 20;
+
+/// The directory with all workspaces of a user.
+#[derive(Debug)]
+pub struct Store {
+    place: PathBuf,
+    directory: OwnedFd,
+}
+
+/// What a workspace is begun for.
+#[derive(Clone, Debug)]
+pub struct Begin<'a> {
+    /// The tree.
+    pub root: &'a Path,
+    /// A name makes it one that later runs can share; without one a new workspace begins.
+    pub name: Option<Name>,
+    /// How it is kept apart.
+    pub mode: Mode,
+    /// The workspace that it branches from.
+    pub parent: Option<Name>,
+}
+
+/// Why the store did not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else could write there.
+    #[error("`{}` cannot hold workspaces: {why}", place.display())]
+    Unsafe {
+        /// The store.
+        place: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The store would lie in the tree, and the command could reach it.
+    #[error("`{}` cannot be a workspace, because the store `{}` lies in it; set XDG_STATE_HOME to a place outside", root.display(), store.display())]
+    StoreInside {
+        /// The tree.
+        root: PathBuf,
+        /// The store.
+        store: PathBuf,
+    },
+    /// The name belongs to another tree, or to the same path with another tree at it.
+    #[error("the workspace `{name}` belongs to another `{}`: the directory was replaced since; `polder workspace discard {name}`, or choose another name", root.display())]
+    Replaced {
+        /// The workspace.
+        name: Name,
+        /// The tree's path.
+        root: PathBuf,
+    },
+    /// A workspace of this name is there, in another mode.
+    #[error("the workspace `{name}` was begun in mode `{mode}`; choose another name, or `polder workspace discard {name}`", mode = .mode.name())]
+    OtherMode {
+        /// The workspace.
+        name: Name,
+        /// Its mode.
+        mode: Mode,
+    },
+    /// A run or an apply has it.
+    #[error("the workspace `{name}` is in use by pid {pid}; wait for it, or use another name")]
+    InUse {
+        /// The workspace.
+        name: Name,
+        /// Who has it.
+        pid: String,
+    },
+    /// An apply did not come to its end.
+    #[error(
+        "an apply of the workspace `{name}` was interrupted; `polder workspace apply {name} --resume` or `--abort` first"
+    )]
+    Interrupted {
+        /// The workspace.
+        name: Name,
+    },
+    /// There is none of that name.
+    #[error("there is no workspace `{name}`; `polder workspace list` shows those that are there")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// There is none for this tree.
+    #[error("there is no workspace for `{}`; `polder run --cow` begins one", root.display())]
+    NoneHere {
+        /// The tree.
+        root: PathBuf,
+    },
+    /// Several trees have one of that name.
+    #[error("several trees have a workspace `{name}`: {}; call polder in the one that is meant", roots.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The trees.
+        roots: Vec<String>,
+    },
+    /// The kernel refused.
+    #[error("cannot {what} `{name}`")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        name: String,
+        /// Its answer.
+        source: io::Error,
+    },
+}
+
+impl Store {
+    /// Where workspaces are kept for a user with this environment; absent when there is no home.
+    pub fn place_for(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+        let variable = |name: &str| {
+            let value = environment.get(OsStr::new(name)).map(PathBuf::from);
+            value.filter(|path| path.is_absolute())
+        };
+        let base = variable("XDG_STATE_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/state")))?;
+        Some(base.join("polder/workspaces"))
+    }
+
+    /// Opens the store, and makes it where it does not exist. Nobody but the caller may be able to write there.
+    pub fn open(place: &Path) -> Result<Self, StoreError> {
+        let fault = |source| StoreError::Io { what: "open", name: place.display().to_string(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(place).map_err(fault)?;
+        let place = fs::canonicalize(place).map_err(fault)?;
+        let directory = tree::open_root(&place).map_err(fault)?;
+        let own = tree::stat_of(directory.as_fd()).map_err(fault)?;
+        let why = if own.uid != polder_sys::wait::effective_ids().0 {
+            Some("it belongs to another user")
+        } else if own.mode & 0o077 != 0 {
+            Some("others can look into it; `chmod 700` it")
+        } else {
+            None
+        };
+        match why {
+            Some(why) => Err(StoreError::Unsafe { place, why }),
+            None => Ok(Self { place, directory }),
+        }
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// A new workspace, or the one that has this name already. Takes as long for a large tree as for a small one.
+    pub fn begin(&self, begin: Begin<'_>) -> Result<Workspace, StoreError> {
+        let Begin { root, name, mode, parent } = begin;
+        let fault = |source| StoreError::Io { what: "begin a workspace of", name: root.display().to_string(), source };
+        let root = fs::canonicalize(root).map_err(fault)?;
+        let tree = tree::open_root(&root).and_then(|tree| tree::stat_of(tree.as_fd())).map_err(fault)?;
+        if self.place.starts_with(&root) {
+            return Err(StoreError::StoreInside { root, store: self.place.clone() });
+        }
+        for _ in 0..NAMES_TRIED_MAX {
+            let (chosen, shared) = match &name {
+                Some(name) => (name.clone(), true),
+                None => (Name::made_up().map_err(fault)?, false),
+            };
+            let id = id(&chosen, &root);
+            if let Some(workspace) = self.reopen(&id)? {
+                if !shared {
+                    continue;
+                }
+                if (workspace.about.device, workspace.about.inode) != (tree.device, tree.inode) {
+                    return Err(StoreError::Replaced { name: chosen, root });
+                }
+                if workspace.about.mode != mode {
+                    return Err(StoreError::OtherMode { name: chosen, mode: workspace.about.mode });
+                }
+                return Ok(workspace);
+            }
+            let (device, inode) = (tree.device, tree.inode);
+            let (root, parent) = (root.clone(), parent.clone());
+            let about = |began| About { name: chosen, root, device, inode, mode, began, parent, hidden: Vec::new() };
+            match self.make(&id, &tree, about) {
+                Ok(workspace) => return Ok(workspace),
+                // Somebody was quicker with this name: it is theirs, and ours too if it was asked for.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(fault(error)),
+            }
+        }
+        Err(fault(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    fn make(&self, id: &str, tree: &Stat, about: impl FnOnce(Began) -> About) -> io::Result<Workspace> {
+        let fresh = format!(".new-{id}-{}-{:?}", std::process::id(), std::thread::current().id());
+        let place = self.place.join(&fresh);
+        DirBuilder::new().mode(0o700).create(&place)?;
+        let made = || -> io::Result<Workspace> {
+            for part in [UPPER, WORK] {
+                DirBuilder::new().mode(0o700).create(place.join(part))?;
+            }
+            // The root of the layer is what the command sees as the root of the tree: the same owner, the same bits.
+            let own = tree::open_root(&place)?;
+            if polder_sys::wait::effective_ids().0 == 0 {
+                tree::change_owner(own.as_fd(), OsStr::new(UPPER), tree.uid, tree.gid)?;
+                // Root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
+                // above stays closed.
+                tree::change_owner(own.as_fd(), OsStr::new(WORK), tree.uid, tree.gid)?;
+                tree::change_mode(self.directory.as_fd(), OsStr::new(&fresh), 0o711)?;
+            }
+            tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.join(lock::FILE))?;
+            let about = about(now(&place)?);
+            write_about(&place, &about)?;
+            let directory = tree::open_below(self.directory.as_fd(), Path::new(&fresh))?;
+            let (store, name) = (self.directory.as_fd(), OsStr::new(id));
+            tree::rename(store, OsStr::new(&fresh), store, name, Replace::Nothing)?;
+            Ok(Workspace { about, place: self.place.join(id), directory })
+        };
+        made().inspect_err(|_| {
+            let _ = remove_tree(&place);
+        })
+    }
+
+    fn reopen(&self, id: &str) -> Result<Option<Workspace>, StoreError> {
+        let fault = |source| StoreError::Io { what: "read the workspace", name: id.to_owned(), source };
+        let directory = match tree::open_below(self.directory.as_fd(), Path::new(id)) {
+            Ok(directory) => directory,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fault(error)),
+        };
+        let read = || -> io::Result<About> {
+            let file = tree::open_file(directory.as_fd(), OsStr::new(ABOUT))?;
+            if file.metadata()?.size() > ABOUT_BYTES_MAX {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "about.json is too large"));
+            }
+            About::from_text(&io::read_to_string(file)?)
+        };
+        match read() {
+            Ok(about) => Ok(Some(Workspace { about, place: self.place.join(id), directory })),
+            Err(error) => Err(fault(error)),
+        }
+    }
+
+    /// All workspaces, the newest first.
+    pub fn list(&self) -> Result<Vec<Workspace>, StoreError> {
+        let fault = |source| StoreError::Io { what: "list", name: self.place.display().to_string(), source };
+        let mut found = Vec::new();
+        for name in tree::names(self.directory.as_fd()).map_err(fault)? {
+            let Some(id) = name.to_str().filter(|id| !id.starts_with('.')) else { continue };
+            // One that was discarded while we looked is no error.
+            if let Some(workspace) = self.reopen(id)? {
+                found.push(workspace);
+            }
+        }
+        found.sort_by(|a, b| b.about.began.fine.cmp(&a.about.began.fine).then_with(|| a.place.cmp(&b.place)));
+        Ok(found)
+    }
+
+    /// The newest workspace of the tree that `directory` lies in.
+    pub fn newest(&self, directory: &Path) -> Result<Workspace, StoreError> {
+        let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let newest = self.list()?.into_iter().find(|workspace| here.starts_with(&workspace.about.root));
+        newest.ok_or(StoreError::NoneHere { root: here })
+    }
+
+    /// The workspace of this name: that of the tree which `directory` lies in, or the only one.
+    pub fn find(&self, name: &Name, directory: &Path) -> Result<Workspace, StoreError> {
+        let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let mut all: Vec<_> = self.list()?.into_iter().filter(|workspace| workspace.name() == name).collect();
+        if let Some(index) = all.iter().position(|workspace| here.starts_with(&workspace.about.root)) {
+            return Ok(all.swap_remove(index));
+        }
+        let roots: Vec<String> = all.iter().map(|workspace| workspace.about.root.display().to_string()).collect();
+        match (all.pop(), all.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (None, _) => Err(StoreError::Unknown { name: name.to_string() }),
+            (Some(_), false) => Err(StoreError::Ambiguous { name: name.to_string(), roots }),
+        }
+    }
+}
+
+/// One name can be used for many trees, so the directory has a mark of the tree.
+fn id(name: &Name, root: &Path) -> String {
+    let digest = Sha256::digest(root.as_os_str().as_bytes());
+    let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("{name}.{mark}")
+}
+
+/// What the clock of the file systems says, by writing and looking: see [`Began`].
+fn now(place: &Path) -> io::Result<Began> {
+    let path = place.join("clock");
+    let mut file = File::create(&path)?;
+    let tick = tree::stat_of(file.as_fd())?.changed;
+    file.write_all(b"x")?;
+    let fine = tree::stat_of(file.as_fd())?.changed;
+    fs::remove_file(path)?;
+    Ok(Began { tick, fine })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+use super::*;
+use crate::about::Keep;
+use std::os::unix::fs::PermissionsExt;
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("polder-store-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("tree/below")).unwrap();
+        Self(fs::canonicalize(path).unwrap())
+    }
+
+    fn store(&self) -> Store {
+        Store::open(&self.0.join("state/workspaces")).unwrap()
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.join("tree")
+    }
+
+    fn begin(&self, name: Option<&str>) -> Result<Workspace, StoreError> {
+        let name = name.map(|name| name.parse().unwrap());
+        self.store().begin(Begin { root: &self.root(), name, mode: Mode::Cow, parent: None })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn a_named_workspace_is_opened_again_and_an_unnamed_one_is_new() {
+    let scratch = Scratch::new("named");
+    let first = scratch.begin(Some("task")).unwrap();
+    fs::write(first.layers().upper.join("file"), "x").unwrap();
+    let again = scratch.begin(Some("task")).unwrap();
+    assert_eq!((first.place(), first.about.began), (again.place(), again.about.began));
+    assert!(again.is_changed().unwrap());
+    let (one, two) = (scratch.begin(None).unwrap(), scratch.begin(None).unwrap());
+    assert_ne!(one.name(), two.name());
+    assert_eq!(scratch.store().list().unwrap().len(), 3);
+    assert_eq!(scratch.store().newest(&scratch.root().join("below")).unwrap().name(), two.name());
+    let name = "task".parse().unwrap();
+    assert_eq!(scratch.store().find(&name, Path::new("/")).unwrap().place(), first.place());
+    assert!(scratch.store().newest(&scratch.0).is_err());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    // Searching is all that root gives, and the store above gives nobody even that.
+    assert_eq!(mode(first.place()) & 0o766, 0o700);
+    assert_eq!(mode(&first.layers().upper), mode(&scratch.root()), "the command sees it as the root of the tree");
+}
+
+#[test]
+fn one_run_at_a_time() {
+    let scratch = Scratch::new("lock");
+    let first = scratch.begin(Some("task")).unwrap();
+    let lock = first.lock_for_run().unwrap();
+    let again = scratch.begin(Some("task")).unwrap();
+    let error = again.lock_for_run().unwrap_err().to_string();
+    assert!(error.contains(&format!("in use by pid {}", std::process::id())), "{error}");
+    drop(lock);
+    again.lock_for_run().unwrap();
+}
+
+#[test]
+fn what_was_not_changed_does_not_stay_unless_it_is_asked_for() {
+    let scratch = Scratch::new("keep");
+    let count = || scratch.store().list().unwrap().len();
+    for (keep, changed, stays) in [
+        (Keep::Always, false, true),
+        (Keep::Changed, false, false),
+        (Keep::Changed, true, true),
+        (Keep::Never, true, false),
+    ] {
+        let before = count();
+        let workspace = scratch.begin(None).unwrap();
+        if changed {
+            fs::create_dir(workspace.layers().upper.join("new")).unwrap();
+        }
+        let lock = workspace.lock_for_run().unwrap();
+        workspace.end(lock, keep).unwrap();
+        assert_eq!(count() - before, usize::from(stays), "{keep:?} {changed}");
+    }
+}
+
+#[test]
+fn a_name_of_a_directory_that_was_replaced_is_refused() {
+    let scratch = Scratch::new("replaced");
+    scratch.begin(Some("task")).unwrap();
+    fs::rename(scratch.root(), scratch.0.join("old")).unwrap();
+    fs::create_dir(scratch.root()).unwrap();
+    assert!(matches!(scratch.begin(Some("task")), Err(StoreError::Replaced { .. })));
+    fs::remove_dir(scratch.root()).unwrap();
+    std::os::unix::fs::symlink("/", scratch.root()).unwrap();
+    assert!(matches!(scratch.begin(Some("task")), Err(StoreError::StoreInside { .. })), "`/` holds the store");
+}
+
+#[test]
+fn a_store_in_the_tree_or_open_to_others_is_refused() {
+    let scratch = Scratch::new("unsafe");
+    let inside = Store::open(&scratch.root().join("state")).unwrap();
+    let begun = inside.begin(Begin { root: &scratch.root(), name: None, mode: Mode::Cow, parent: None });
+    assert!(matches!(begun, Err(StoreError::StoreInside { .. })));
+    let open = scratch.0.join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(matches!(Store::open(&open), Err(StoreError::Unsafe { .. })));
+}
+
+#[test]
+fn many_begin_at_once() {
+    let scratch = Scratch::new("many");
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..100)
+            .map(|index| {
+                let scratch = &scratch;
+                scope.spawn(move || scratch.begin((index % 2 == 0).then_some("shared")).unwrap().place().to_owned())
+            })
+            .collect();
+        let mut places: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), 51, "one shared, fifty of their own");
+    });
+    let left: Vec<_> = fs::read_dir(scratch.store().place()).unwrap().collect();
+    assert_eq!(left.len(), 51, "nothing half-made stays");
+}
+
+#[test]
+fn what_is_hidden_is_remembered() {
+    let scratch = Scratch::new("hidden");
+    let mut workspace = scratch.begin(Some("task")).unwrap();
+    workspace.hide(&[".env".to_owned()]).unwrap();
+    workspace.hide(&[".env".to_owned(), "**/secret".to_owned()]).unwrap();
+    assert_eq!(scratch.begin(Some("task")).unwrap().about.hidden, ["**/secret", ".env"]);
+}

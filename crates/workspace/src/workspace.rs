@@ -1,0 +1,169 @@
+//! One workspace: where its layers are, and whose turn it is.
+
+use crate::about::{About, Keep, Mode};
+use crate::lock::{self, Asked, RunLock};
+use crate::name::Name;
+use crate::remove::{remove_below, remove_tree};
+use crate::store::StoreError;
+use polder_sys::tree::{self, Moment};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+pub(crate) const ABOUT: &str = "about.json";
+pub(crate) const UPPER: &str = "upper";
+pub(crate) const WORK: &str = "work";
+pub(crate) const JOURNAL: &str = "journal";
+
+/// A workspace of the store.
+#[derive(Debug)]
+pub struct Workspace {
+    pub(crate) about: About,
+    /// Its own directory in the store.
+    pub(crate) place: PathBuf,
+    pub(crate) directory: OwnedFd,
+}
+
+/// What is mounted: `upper` over `lower`, with `work` for the kernel's own use. All three are absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layers {
+    /// The tree, which stays as it is.
+    pub lower: PathBuf,
+    /// What the command changed.
+    pub upper: PathBuf,
+    /// The kernel's scratch, on the same file system as `upper`.
+    pub work: PathBuf,
+}
+
+impl Workspace {
+    /// What it is called.
+    pub fn name(&self) -> &Name {
+        &self.about.name
+    }
+
+    /// The tree that it is a workspace of.
+    pub fn root(&self) -> &Path {
+        &self.about.root
+    }
+
+    /// How it is kept apart.
+    pub fn mode(&self) -> Mode {
+        self.about.mode
+    }
+
+    /// When its first run began.
+    pub fn began(&self) -> Moment {
+        self.about.began.tick
+    }
+
+    /// The workspace that it branched from.
+    pub fn parent(&self) -> Option<&Name> {
+        self.about.parent.as_ref()
+    }
+
+    /// Its own directory in the store, for whoever must keep it out of a sandbox's view.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// What is to be mounted.
+    pub fn layers(&self) -> Layers {
+        Layers { lower: self.about.root.clone(), upper: self.place.join(UPPER), work: self.place.join(WORK) }
+    }
+
+    /// Takes the workspace for a run, if nobody has it and no apply was interrupted. It is free again when the lock is
+    /// dropped or its process has ended.
+    pub fn lock_for_run(&self) -> Result<RunLock, StoreError> {
+        let lock = self.lock()?;
+        if self.is_interrupted() {
+            return Err(StoreError::Interrupted { name: self.about.name.clone() });
+        }
+        Ok(lock)
+    }
+
+    /// Whether its name still leads to it: one that somebody discarded before we had the lock is gone.
+    pub fn is_there(&self) -> bool {
+        let own = tree::stat_of(self.directory.as_fd());
+        let named = tree::open_root(&self.place).and_then(|named| tree::stat_of(named.as_fd()));
+        matches!((own, named), (Ok(own), Ok(named)) if (own.device, own.inode) == (named.device, named.inode))
+    }
+
+    pub(crate) fn lock(&self) -> Result<RunLock, StoreError> {
+        match lock::ask(self.directory.as_fd()).map_err(self.fault("lock"))? {
+            Asked::Got(lock) => Ok(lock),
+            Asked::Taken(pid) => Err(StoreError::InUse { name: self.about.name.clone(), pid }),
+        }
+    }
+
+    /// Whether an apply was interrupted and must be resumed or aborted first.
+    pub fn is_interrupted(&self) -> bool {
+        tree::stat(self.directory.as_fd(), OsStr::new(JOURNAL)).is_ok()
+    }
+
+    /// Remembers what a run could not see, as glob patterns below the root, beside what earlier runs could not: their
+    /// content is not shown by a diff, and no apply touches them.
+    pub fn hide(&mut self, patterns: &[String]) -> Result<(), StoreError> {
+        let fresh: Vec<String> = patterns.iter().filter(|new| !self.about.hidden.contains(new)).cloned().collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.about.hidden.extend(fresh);
+        self.about.hidden.sort();
+        write_about(&self.place, &self.about).map_err(self.fault("write about.json of"))
+    }
+
+    /// Makes the kernel's scratch empty. An earlier run left a mark there by which the kernel refuses a layer that was not
+    /// written to disk; the layer is what that run left all the same, as long as the machine was up.
+    pub fn clear_work(&self) -> Result<(), StoreError> {
+        let work =
+            tree::open_below(self.directory.as_fd(), Path::new(WORK)).map_err(self.fault("open the scratch of"))?;
+        for name in tree::names(work.as_fd()).map_err(self.fault("read the scratch of"))? {
+            remove_below(work.as_fd(), &name).map_err(self.fault("clear the scratch of"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the command left anything in the layer.
+    pub fn is_changed(&self) -> Result<bool, StoreError> {
+        let upper = tree::open_below(self.directory.as_fd(), Path::new(UPPER));
+        let names = upper.and_then(|upper| tree::names(upper.as_fd()));
+        Ok(!names.map_err(self.fault("read the layer of"))?.is_empty())
+    }
+
+    /// The run is over: the workspace stays or goes. The lock is let go of afterwards, so that nobody meets half of it.
+    pub fn end(self, lock: RunLock, keep: Keep) -> Result<(), StoreError> {
+        let goes = match keep {
+            Keep::Always => false,
+            Keep::Changed => !self.is_changed()? && !self.is_interrupted(),
+            Keep::Never => true,
+        };
+        if goes { self.discard(lock) } else { Ok(()) }
+    }
+
+    /// Removes it with everything in it. The tree stays as it is.
+    pub fn discard(self, lock: RunLock) -> Result<(), StoreError> {
+        let name = self.about.name.clone();
+        let fault = |source| StoreError::Io { what: "remove", name: name.to_string(), source };
+        // Nobody can begin with what is half gone: the new name is not one of a workspace.
+        let gone = self.place.with_file_name(format!(".gone-{}-{}", name, std::process::id()));
+        fs::rename(&self.place, &gone).map_err(fault)?;
+        let removed = remove_tree(&gone).map_err(fault);
+        drop(lock);
+        removed
+    }
+
+    pub(crate) fn fault(&self, what: &'static str) -> impl FnOnce(io::Error) -> StoreError {
+        let name = self.about.name.to_string();
+        move |source| StoreError::Io { what, name, source }
+    }
+}
+
+/// Writes `about.json` as a whole, or not at all.
+pub(crate) fn write_about(place: &Path, about: &About) -> io::Result<()> {
+    let aside = place.join(format!("{ABOUT}.{}", std::process::id()));
+    let mut file = File::create(&aside)?;
+    file.write_all(about.to_text().as_bytes())?;
+    fs::rename(aside, place.join(ABOUT))
+}

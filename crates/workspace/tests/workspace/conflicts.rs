@@ -1,0 +1,165 @@
+//! What the host does to the tree while a command runs is never overwritten, unless somebody says so.
+
+use crate::operations::Operation;
+use crate::overlay::in_overlay;
+use crate::scene::Scene;
+use polder_workspace::{Choice, Unwatched, Verdict};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+fn write(path: &str, text: &str) -> Operation {
+    Operation::Write(path.to_owned(), text.to_owned())
+}
+
+/// A tree that was written before the workspace began, on any clock.
+fn scene(files: &[(&str, &str)]) -> Scene {
+    let scene = Scene::new();
+    for (path, text) in files {
+        scene.host(path, text);
+    }
+    scene.workspace();
+    scene
+}
+
+fn conflicts(scene: &Scene, path: &str) -> bool {
+    let before = scene.tree();
+    let applied = scene.apply(&Choice::everything());
+    let conflict = matches!(scene.verdict(&applied, path), Verdict::Conflict(_));
+    if conflict {
+        assert_eq!(scene.tree().get(path), before.get(path), "a conflict changes nothing");
+    }
+    conflict
+}
+
+#[test]
+fn without_a_change_of_the_host_there_is_no_conflict() {
+    let scene = scene(&[("file", "old"), ("gone", "g"), ("dir/x", "x")]);
+    in_overlay(&scene, &[write("file", "new"), Operation::Remove("gone".into()), Operation::Remove("dir".into())]);
+    assert!(!conflicts(&scene, "file"));
+    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), ["file"]);
+}
+
+#[test]
+fn a_file_that_both_changed_is_kept() {
+    let scene = scene(&[("file", "old")]);
+    in_overlay(&scene, &[write("file", "theirs")]);
+    scene.host("file", "mine");
+    assert!(conflicts(&scene, "file"));
+    let force = Choice { force: vec!["file".into()], ..Choice::everything() };
+    assert_eq!(scene.verdict(&scene.apply(&force), "file"), Verdict::Taken);
+    assert_eq!(fs::read_to_string(scene.root().join("file")).unwrap(), "theirs");
+}
+
+#[test]
+fn equal_content_is_no_conflict_but_no_change_either() {
+    let scene = scene(&[("file", "old")]);
+    in_overlay(&scene, &[write("file", "same")]);
+    scene.host("file", "same");
+    assert!(scene.workspace().review().unwrap().items.is_empty());
+}
+
+#[test]
+fn a_file_that_the_host_changed_is_not_deleted() {
+    let scene = scene(&[("file", "old"), ("dir/file", "old")]);
+    in_overlay(&scene, &[Operation::Remove("file".into()), Operation::Remove("dir".into())]);
+    scene.host("file", "mine");
+    scene.host("dir/new", "mine");
+    let applied = scene.apply(&Choice::everything());
+    for path in ["file", "dir/new", "dir"] {
+        assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}");
+    }
+    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), ["dir", "dir/new", "file"]);
+}
+
+#[test]
+fn a_file_that_the_host_removed_does_not_come_back() {
+    let scene = scene(&[("file", "old"), ("dir/file", "old")]);
+    in_overlay(&scene, &[Operation::Append("file".into(), "more".into()), write("dir/added", "x")]);
+    fs::remove_file(scene.root().join("file")).unwrap();
+    fs::remove_dir_all(scene.root().join("dir")).unwrap();
+    let applied = scene.apply(&Choice::everything());
+    for path in ["file", "dir", "dir/added"] {
+        assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}: {applied:?}");
+    }
+    assert!(scene.tree().is_empty());
+}
+
+#[test]
+fn a_file_that_was_renamed_and_changed_inside_is_not_taken_for_a_removed_one() {
+    let scene = scene(&[("file", "old")]);
+    in_overlay(
+        &scene,
+        &[Operation::Rename("file".into(), "other".into()), Operation::Append("other".into(), "more".into())],
+    );
+    let applied = scene.apply(&Choice::everything());
+    assert!(applied.items.iter().all(|(_, verdict)| *verdict == Verdict::Taken), "{applied:?}");
+    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), ["other"]);
+}
+
+#[test]
+fn a_path_that_both_made_is_kept() {
+    let scene = scene(&[]);
+    in_overlay(&scene, &[write("file", "theirs"), write("dir/file", "theirs")]);
+    scene.host("file", "mine");
+    scene.host("dir", "a file");
+    let applied = scene.apply(&Choice::everything());
+    for path in ["file", "dir", "dir/file"] {
+        assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}: {applied:?}");
+    }
+    assert_eq!(fs::read_to_string(scene.root().join("dir")).unwrap(), "a file");
+}
+
+#[test]
+fn other_bits_another_target_and_another_type_are_conflicts() {
+    let scene = scene(&[("bits", "b"), ("flip", "f")]);
+    symlink("bits", scene.root().join("link")).unwrap();
+    in_overlay(
+        &scene,
+        &[
+            Operation::Bits("bits".into(), 0o755),
+            Operation::Remove("link".into()),
+            Operation::Symlink("link".into(), "flip".into()),
+            Operation::Remove("flip".into()),
+            Operation::Make("flip".into()),
+        ],
+    );
+    fs::set_permissions(scene.root().join("bits"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::remove_file(scene.root().join("link")).unwrap();
+    symlink("elsewhere", scene.root().join("link")).unwrap();
+    scene.host("flip", "mine");
+    let applied = scene.apply(&Choice::everything());
+    for path in ["bits", "link", "flip"] {
+        assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}: {applied:?}");
+    }
+}
+
+#[test]
+fn what_was_applied_before_is_no_conflict_in_the_next_run() {
+    let scene = scene(&[("file", "old")]);
+    in_overlay(&scene, &[write("file", "one"), write("new", "one")]);
+    scene.apply(&Choice::everything());
+    in_overlay(&scene, &[write("file", "two"), write("new", "two")]);
+    let applied = scene.apply(&Choice::everything());
+    assert!(applied.items.iter().all(|(_, verdict)| *verdict == Verdict::Taken), "{applied:?}");
+    assert_eq!(fs::read_to_string(scene.root().join("new")).unwrap(), "two");
+    // And what was reverted can be applied again.
+    scene.workspace().revert(&mut Unwatched).unwrap();
+    assert_eq!(fs::read_to_string(scene.root().join("new")).unwrap(), "one");
+    let applied = scene.apply(&Choice::everything());
+    assert!(applied.items.iter().all(|(_, verdict)| *verdict == Verdict::Taken), "{applied:?}");
+}
+
+#[test]
+fn a_revert_leaves_alone_what_changed_since() {
+    let scene = scene(&[("file", "old"), ("other", "old")]);
+    in_overlay(&scene, &[write("file", "new"), write("other", "new"), write("dir/made", "new")]);
+    scene.apply(&Choice::everything());
+    scene.host("file", "mine");
+    scene.host("dir/mine", "mine");
+    let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+    let refused: Vec<_> = reverted.refused.iter().map(|path| path.as_path().display().to_string()).collect();
+    assert_eq!(refused, ["dir", "file"]);
+    assert_eq!(fs::read_to_string(scene.root().join("file")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(scene.root().join("other")).unwrap(), "old");
+    assert!(scene.root().join("dir/mine").exists() && !scene.root().join("dir/made").exists());
+}

@@ -1,0 +1,253 @@
+//! An apply that ends at any step: killed, or failed by the disk. Afterwards everything is in place, or nothing is, and what
+//! was interrupted can be brought to either end.
+
+use crate::overlay::everything;
+use crate::scene::Scene;
+use crate::snapshot::Snapshot;
+use polder_workspace::{ApplyError, Settled, Unwatched, Watch};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which scene, which verb and which step the second process is about.
+const CHILD: &str = "POLDER_TEST_CRASH";
+
+/// More steps than any scene here has.
+const STEPS_MAX: usize = 400;
+
+/// Ends the process, or fails, before the step of this number.
+struct At {
+    step: usize,
+    seen: usize,
+    error: Option<i32>,
+}
+
+impl Watch for At {
+    fn step(&mut self, _: &'static str) -> io::Result<()> {
+        self.seen += 1;
+        match self.error {
+            _ if self.seen != self.step => Ok(()),
+            Some(number) => Err(io::Error::from_raw_os_error(number)),
+            // Nothing is tidied: to the file system this is `kill -9`.
+            None => std::process::abort(),
+        }
+    }
+}
+
+/// A tree, and a layer with every sort of change.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    for (path, text) in [
+        ("same", "s"),
+        ("changed", "old"),
+        ("gone", "g"),
+        ("bits", "b"),
+        ("dir/a", "1"),
+        ("dir/sub/b", "2"),
+        ("moved", "content"),
+        ("file-then-directory", "f"),
+        ("directory-then-file/x", "x"),
+        ("opened/x", "x"),
+        ("opened/y", "y"),
+    ] {
+        scene.host(path, text);
+    }
+    symlink("same", scene.root().join("link")).unwrap();
+    std::fs::set_permissions(scene.root().join("opened"), std::fs::Permissions::from_mode(0o555)).unwrap();
+    std::fs::set_permissions(scene.root().join("dir/sub"), std::fs::Permissions::from_mode(0o750)).unwrap();
+    let upper = scene.workspace().layers().upper;
+    for (path, text) in [
+        ("changed", "new"),
+        ("added", "a"),
+        ("bits", "b"),
+        ("new/deep/file", "n"),
+        ("new/other", "o"),
+        ("renamed", "content"),
+        ("file-then-directory/inside", "i"),
+        ("directory-then-file", "d"),
+        ("opened/z", "z"),
+    ] {
+        scene.layer(path, text);
+    }
+    symlink("changed", upper.join("link")).unwrap();
+    symlink("nowhere", upper.join("new/dangling")).unwrap();
+    std::fs::set_permissions(upper.join("bits"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(upper.join("new/deep"), std::fs::Permissions::from_mode(0o500)).unwrap();
+    for path in ["gone", "dir", "moved"] {
+        scene.whiteout(path);
+    }
+    scene
+}
+
+/// The part that is killed.
+#[test]
+#[ignore = "a part of the tests below, which start it"]
+fn child() {
+    let Some(told) = std::env::var_os(CHILD) else { return };
+    let told = told.into_string().unwrap();
+    let [dir, verb, step] = told.split(' ').collect::<Vec<_>>().try_into().unwrap();
+    let scene = Scene::at(Path::new(dir));
+    let mut at = At { step: step.parse().unwrap(), seen: 0, error: None };
+    let workspace = scene.workspace();
+    match verb {
+        "apply" => drop(workspace.apply(&everything(), &mut at).unwrap()),
+        "abort" => drop(workspace.abort(&mut at).unwrap()),
+        "resume" => drop(workspace.resume(&mut at).unwrap()),
+        "revert" => drop(workspace.revert(&mut at).unwrap()),
+        other => panic!("{other}"),
+    }
+}
+
+/// Does something in another process, which is killed before a step. Says whether it was.
+fn killed(scene: &Scene, verb: &str, step: usize) -> bool {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::child", "--ignored", "--quiet"])
+        .env(CHILD, format!("{} {verb} {step}", scene.dir.display()))
+        .output()
+        .unwrap();
+    let by_signal = std::os::unix::process::ExitStatusExt::signal(&output.status).is_some();
+    assert!(by_signal || output.status.success(), "{verb} {step}: {}", String::from_utf8_lossy(&output.stdout));
+    by_signal
+}
+
+/// How the tree is before and after an apply of this scene.
+fn ends() -> (Snapshot, Snapshot) {
+    let scene = scene();
+    let before = scene.tree();
+    scene.apply(&everything());
+    (before, scene.tree())
+}
+
+#[test]
+fn the_scene_has_every_sort_of_change_and_a_revert_takes_all_of_it_back() {
+    let scene = scene();
+    let before = scene.tree();
+    let applied = scene.apply(&everything());
+    let mut sorts: Vec<_> = applied.items.iter().map(|(item, _)| item.change.what.name()).collect();
+    sorts.sort_unstable();
+    sorts.dedup();
+    assert_eq!(sorts, ["added", "deleted", "mode", "modified", "renamed", "target", "type"]);
+    assert_ne!(scene.tree(), before);
+    let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+    assert_eq!((scene.tree(), reverted.refused), (before, Vec::new()));
+}
+
+#[test]
+fn killed_at_any_step_it_can_be_resumed_and_it_can_be_aborted() {
+    let (before, after) = ends();
+    for step in 1..STEPS_MAX {
+        let scene = scene();
+        if !killed(&scene, "apply", step) {
+            assert!(step > 20, "only {step} steps");
+            assert_eq!(scene.tree(), after);
+            return;
+        }
+        let journal = scene.workspace().is_interrupted();
+        if journal {
+            assert!(scene.workspace().lock_for_run().is_err(), "nobody runs on a half applied workspace");
+        }
+        let settled = if step % 2 == 0 {
+            scene.workspace().resume(&mut Unwatched)
+        } else {
+            scene.workspace().abort(&mut Unwatched)
+        };
+        let expected = match settled.unwrap() {
+            Settled::Applied => &after,
+            Settled::NotApplied => &before,
+            Settled::Nothing => {
+                if journal {
+                    panic!("step {step}")
+                } else if scene.tree() == after {
+                    &after
+                } else {
+                    &before
+                }
+            }
+        };
+        assert_eq!(&scene.tree(), expected, "step {step}");
+        assert!(scene.workspace().lock_for_run().is_ok(), "step {step}");
+        // Whatever happened, the change can still be applied.
+        scene.apply(&everything());
+        assert_eq!(scene.tree(), after, "step {step}");
+    }
+    panic!("more than {STEPS_MAX} steps");
+}
+
+#[test]
+fn going_back_can_itself_be_killed_at_any_step() {
+    let (before, after) = ends();
+    // Far enough that some paths are in place and some are not.
+    let far = (1..STEPS_MAX)
+        .find(|step| {
+            let scene = scene();
+            !killed(&scene, "apply", *step)
+        })
+        .unwrap()
+        - 6;
+    for step in 1..STEPS_MAX {
+        let scene = scene();
+        assert!(killed(&scene, "apply", far));
+        assert_ne!(scene.tree(), before);
+        if !killed(&scene, "abort", step) {
+            assert_eq!(scene.tree(), before);
+            return;
+        }
+        let settled = scene.workspace().resume(&mut Unwatched).unwrap();
+        assert_eq!(
+            scene.tree(),
+            if settled == Settled::Applied { after.clone() } else { before.clone() },
+            "step {step}"
+        );
+    }
+}
+
+#[test]
+fn a_revert_can_be_killed_at_any_step() {
+    let (before, after) = ends();
+    for step in 1..STEPS_MAX {
+        let scene = scene();
+        scene.apply(&everything());
+        if !killed(&scene, "revert", step) {
+            assert_eq!(scene.tree(), before);
+            return;
+        }
+        let settled = scene.workspace().resume(&mut Unwatched).unwrap();
+        let expected = if settled == Settled::NotApplied { &before } else { &after };
+        assert_eq!(&scene.tree(), expected, "step {step} {settled:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_fails_at_any_step_leaves_the_tree_as_it_was() {
+    const EIO: i32 = 5;
+    const ENOSPC: i32 = 28;
+    let (before, after) = ends();
+    for step in 1..STEPS_MAX {
+        let scene = scene();
+        let error = if step % 2 == 0 { EIO } else { ENOSPC };
+        let mut at = At { step, seen: 0, error: Some(error) };
+        let applied = scene.workspace().apply(&everything(), &mut at);
+        match applied {
+            Err(ApplyError::NotApplied { source }) => {
+                assert_eq!((source.raw_os_error(), scene.tree()), (Some(error), before.clone()), "step {step}");
+            }
+            Ok(_) => {
+                assert_eq!(scene.tree(), after, "step {step}");
+                assert!(at.seen < step);
+                return;
+            }
+            Err(other) => panic!("step {step}: {other}"),
+        }
+        assert!(!scene.workspace().is_interrupted(), "step {step}");
+    }
+}
+
+#[test]
+fn nothing_lies_about_after_an_apply() {
+    let scene = scene();
+    scene.apply(&everything());
+    let left: Vec<PathBuf> =
+        scene.tree().keys().map(PathBuf::from).filter(|path| path.to_string_lossy().contains(".polder-")).collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+}

@@ -1,0 +1,12 @@
+//! Workspaces on a real file system, and through a real overlay.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a helper of a test that cannot go on is a failed test")]
+
+mod conflicts;
+mod crash;
+mod hostile;
+mod hunks;
+mod operations;
+mod overlay;
+mod scene;
+mod snapshot;

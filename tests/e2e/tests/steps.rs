@@ -1,0 +1,278 @@
+//! `polder steps`: order, values, failures, reports.
+#![forbid(unsafe_code)]
+
+use expect_test::expect;
+use polder_e2e::{Held, Place, Said, hold, until};
+use std::process::{Command, Stdio};
+
+/// A place with this configuration of its own.
+fn place(text: &str) -> Place {
+    let place = Place::new();
+    place.write("work/polder.yaml", text);
+    place
+}
+
+fn steps(place: &Place, arguments: &[&str]) -> Said {
+    let mut all = vec!["steps"];
+    all.extend(arguments);
+    place.says(&all)
+}
+
+/// What polder said, without times.
+fn timeless(text: &str) -> String {
+    let word = |word: &str| {
+        let digits = word.trim_start_matches('(').trim_end_matches(')');
+        let number = digits.trim_end_matches("ms").trim_end_matches('s');
+        let is_time = digits.ends_with('s') && !number.is_empty() && number.parse::<f64>().is_ok();
+        if is_time { word.replace(digits, "T") } else { word.to_owned() }
+    };
+    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ") + "\n";
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn steps_run_in_order_and_tell_how_they_ended() {
+    let place = place(
+        "steps:
+  lint: {exec: 'echo linted'}
+  build: {exec: 'echo building; echo broken >&2; exit 3', depends_on: [lint]}
+  test: {exec: 'touch tested', depends_on: [build]}
+  docs: {exec: 'echo documented', depends_on: 'build|lint'}
+  slow: {exec: 'sleep 60', timeout: 200ms}
+  never: {exec: 'touch never', if: 'steps.lint.status == \"failed\"', depends_on: [lint]}
+",
+    );
+    let said = steps(&place, &[]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(said.out, "linted\nbuilding\ndocumented\n");
+    expect![[r#"
+        == lint (native)
+        == lint passed (T)
+        == build (native)
+        broken
+        == build failed: exit code 3 (T)
+        == test skipped: `build` failed
+        == docs (native)
+        == docs passed (T)
+        == slow (native)
+        == slow timed-out: its time was up (T)
+        == never skipped: its `if` does not hold
+        STEP RESULT TIME ENGINE WHY
+        lint passed T native
+        build failed T native exit code 3
+        test skipped - - `build` failed
+        docs passed T native
+        slow timed-out T native its time was up
+        never skipped - - its `if` does not hold
+        6 steps: 2 passed, 1 failed, 2 skipped, 1 timed-out
+    "#]]
+    .assert_eq(&timeless(&said.err));
+    assert_eq!(place.names(), ["polder.yaml"]);
+    // Only what is named, and what that waits for.
+    let said = steps(&place, &["docs", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(said.out.lines().last().expect("a summary")).expect("JSON");
+    let names: Vec<_> = summary["steps"].as_array().expect("steps").iter().map(|step| &step["step"]).collect();
+    assert_eq!(names, ["lint", "build", "docs"]);
+    assert_eq!((said.code, summary["exitCode"].as_u64()), (1, Some(1)));
+}
+
+#[test]
+fn output_comes_in_the_same_order_however_long_steps_take() {
+    let text: String = (0..6).map(|n| format!("  s{n}: {{exec: 'sleep 0.{}; echo {n}'}}\n", 6 - n)).collect();
+    let place = place(&format!("max_parallelism: 6\nsteps:\n{text}"));
+    let said = steps(&place, &[]);
+    assert_eq!((said.code, said.out.as_str()), (0, "0\n1\n2\n3\n4\n5\n"), "{}", said.err);
+}
+
+#[test]
+fn a_value_is_never_a_part_of_the_program() {
+    let hostile = "x'; touch ran; echo '$(touch ran)`touch ran`\"";
+    let text = "steps:
+  say: {command: [printf, '%s', '{{ inputs.title }}']}
+  bare: {exec: 'printf \"<%s>\\n\" {{ outputs.say }}', depends_on: say}
+  quoted: {exec: \"printf '<%s>\\\\n' 'a {{ outputs.say }}'\", depends_on: say}
+  double: {exec: 'printf \"<%s>\\n\" \"a {{ outputs.say }}\"', depends_on: say}
+  env: {exec: 'printf \"<%s>\\n\" \"$TITLE\"', env: {TITLE: '{{ outputs.say }}'}, depends_on: say}
+  input: {exec: 'printf \"<%s>\\n\" \"$(cat)\"', stdin: '{{ outputs.say }}', depends_on: say}
+";
+    let place = place(text);
+    let said = steps(&place, &["--input", &format!("title={hostile}"), "-j", "1"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let wanted = format!("{hostile}<{hostile}>\n<a {hostile}>\n<a {hostile}>\n<{hostile}>\n<{hostile}>\n");
+    assert_eq!(said.out, wanted);
+    assert!(!place.has("work/ran"));
+    // The control: the same value in the text of a program runs.
+    let script = format!("printf '<%s>' '{hostile}'");
+    let _ = place.says(&["run", "--", "sh", "-c", &script]);
+    assert!(place.has("work/ran"));
+}
+
+#[test]
+fn all_faults_come_before_anything_runs() {
+    let place = place(
+        "steps:
+  first: {exec: 'touch ran'}
+  a: {exec: 'echo {{ outputs.first }}'}
+  b: {exec: 'echo {{ nonsense }}'}
+  c: {exec: 'echo {{ inputs.x }}'}
+  d: {exec: 'x', if: 'deploy()'}
+  e: {exec: 'echo $(( {{ inputs.x }} ))'}
+",
+    );
+    let said = steps(&place, &[]);
+    assert_eq!((said.code, said.out.as_str()), (125, ""));
+    for wanted in [
+        "add `first` to its `depends_on`",
+        "`nonsense` is not known in a template",
+        "there is no function `deploy`",
+        "stands in `(( ))`",
+    ] {
+        assert!(said.err.contains(wanted), "{wanted}: {}", said.err);
+    }
+    let said = steps(&place, &["c"]);
+    assert!(said.err.contains("the input `x` has no value; give it with --input x=…"), "{}", said.err);
+    place.write(
+        "work/polder.yaml",
+        "steps: {a: {exec: x, depends_on: c}, b: {exec: x, depends_on: a}, c: {exec: x, depends_on: b}}",
+    );
+    let said = steps(&place, &[]);
+    assert!(said.err.contains("`a` waits for `c` waits for `b` waits for `a`"), "{}", said.err);
+    assert!(!place.has("work/ran"));
+}
+
+#[test]
+fn a_step_that_no_engine_can_run_stops_all_of_them_before_the_first() {
+    let place = place(
+        "sandboxes: {far: {engine: seatbelt}}\nsteps: {a: {exec: 'touch ran'}, b: {exec: 'true', sandbox: far}}\n",
+    );
+    let said = steps(&place, &[]);
+    assert_eq!(said.code, 125);
+    assert!(said.err.contains("the step `b` cannot run: "), "{}", said.err);
+    assert!(!place.has("work/ran"));
+    assert_eq!(steps(&place, &["a"]).code, 0);
+    assert!(place.has("work/ran"), "the control");
+}
+
+#[test]
+fn without_a_sandbox_only_where_it_is_permitted() {
+    let text = "steps: {a: {exec: 'touch ran', sandbox: none}}\n";
+    let refused = place(text);
+    let said = steps(&refused, &[]);
+    assert!(said.code == 125 && said.err.contains("is not permitted"), "{said:?}");
+    assert!(!refused.has("work/ran"));
+    let permitted = place(text);
+    permitted.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
+    let said = steps(&permitted, &[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(permitted.has("work/ran") && said.err.contains("enforces nothing"), "{said:?}");
+}
+
+#[test]
+fn two_hundred_steps_at_once() {
+    let text: String = (0..200).map(|n| format!("  s{n}: {{exec: 'echo {n}'}}\n")).collect();
+    let place = place(&format!("steps:\n{text}"));
+    let said = steps(&place, &["-j", "200"]);
+    let wanted: String = (0..200).map(|n| format!("{n}\n")).collect();
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(said.out, wanted);
+}
+
+#[test]
+fn an_interrupted_run_ends_every_step_and_starts_no_other() {
+    let place = place(&format!(
+        "steps:\n  first: {{exec: {}}}\n  second: {{exec: 'echo begun > begun; sleep 600'}}\n  third: {{exec: 'touch third', depends_on: second}}\n",
+        serde_json::Value::from(hold("sleep 600"))
+    ));
+    let held = Held::new(&place);
+    let child = place.polder(&["steps"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("polder");
+    held.begun(&place);
+    until("the second step", || place.has("work/begun"));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let said: Said = child.wait_with_output().expect("polder").into();
+    held.ended();
+    assert_eq!(said.code, 130, "{}", said.err);
+    assert!(!place.has("work/third"));
+    assert!(said.err.contains("third skipped: "), "{}", said.err);
+}
+
+#[test]
+fn on_github_the_output_is_grouped_and_no_step_gives_commands() {
+    let hostile = "::error::forged\\n  ::add-mask::x\\n##[error]forged\\n::stop-commands::t\\n";
+    let place = place(&format!(
+        "steps:\n  evil: {{exec: \"printf '{}'\"}}\n  bad: {{exec: 'exit 2'}}\n",
+        hostile.replace('\\', "\\\\")
+    ));
+    let summary = place.write("summary.md", "");
+    let mut command = place.polder(&["steps", "-j", "1"]);
+    let said: Said =
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary).output().expect("polder").into();
+    assert_eq!(said.code, 1, "{said:?}");
+    // A runner that reads the log as GitHub's does: what counts as a command, and what only looks like one.
+    let (mut obeyed, mut stopped) = (Vec::new(), None::<String>);
+    for line in said.out.lines() {
+        let word = line.trim_start().strip_prefix("::").and_then(|rest| rest.split("::").next());
+        let old = line.contains("##[");
+        match (&stopped, word) {
+            (Some(token), Some(word)) if word == token => stopped = None,
+            (Some(_), _) => {}
+            (None, Some("stop-commands")) => stopped = line.rsplit("::").next().map(str::to_owned),
+            (None, Some(word)) => obeyed.push(word.split(' ').next().unwrap_or_default().to_owned()),
+            (None, None) => assert!(!old, "{line}"),
+        }
+    }
+    assert_eq!(obeyed, ["group", "endgroup", "group", "endgroup", "error"], "{}", said.out);
+    assert!(said.out.contains("::error::forged"), "the text itself is still there");
+    assert!(said.out.contains("::error title=step bad failed::exit code 2"), "{}", said.out);
+    assert!(place.read("summary.md").contains("| bad | failed |"), "{}", place.read("summary.md"));
+}
+
+#[test]
+fn what_a_pull_request_says_is_a_value() {
+    let place = place("steps: {a: {exec: 'echo {{ pr.title }} {{ pr.number }}'}}\n");
+    let event = place.write("event.json", r#"{"pull_request": {"number": 7, "title": "x; touch ran"}}"#);
+    let mut command = place.polder(&["steps"]);
+    let said: Said =
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_PATH", &event).output().expect("polder").into();
+    assert!(said.code == 0 && said.out.contains("\nx; touch ran 7\n"), "{said:?}");
+    assert!(!place.has("work/ran"));
+    let said = steps(&place, &[]);
+    assert!(said.code == 125 && said.err.contains("there is no pull request here"), "{said:?}");
+}
+
+#[test]
+fn reports_are_written_and_one_that_cannot_be_stops_before_anything_runs() {
+    let place = place("steps: {a: {exec: 'echo hello; touch ran; exit 1'}}\n");
+    let said = steps(&place, &["--junit", "../no/such/report.xml"]);
+    assert!(said.code == 125 && !place.has("work/ran"), "{said:?}");
+    assert_eq!(steps(&place, &["--junit", "../report.xml"]).code, 1);
+    let report = place.read("report.xml");
+    assert!(report.contains("failures=\"1\"") && report.contains("hello"), "{report}");
+}
+
+#[test]
+fn steps_change_what_their_sandbox_says() {
+    let place = place(
+        "sandboxes: {a: {env: {WHO: sandbox}}}
+sandbox: a
+steps:
+  ro: {exec: 'touch file', read_only: true}
+  env: {exec: 'echo $WHO', env: {WHO: step}}
+  always: {exec: 'echo {{ steps.ro.status }}', if: 'always()', depends_on: ro}
+  goes-on: {exec: 'exit 1', continue_on_failure: true}
+  after: {exec: 'echo after', depends_on: goes-on}
+",
+    );
+    let said = steps(&place, &[]);
+    assert_eq!((said.code, said.out.as_str()), (1, "step\nfailed\nafter\n"), "{}", said.err);
+    assert!(!place.has("work/file"));
+}
+
+#[test]
+fn nothing_to_run_and_wrong_names_are_errors() {
+    let none = place("max_parallelism: 2\n");
+    assert!(steps(&none, &[]).err.contains("the configuration has no steps"));
+    let one = place("steps: {lint: {exec: 'true'}}\n");
+    assert!(steps(&one, &["lnit"]).err.contains("there is no step `lnit`; defined are lint"));
+    assert!(steps(&one, &["--input", "x"]).err.contains("is not NAME=VALUE"));
+}
