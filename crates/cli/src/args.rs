@@ -70,7 +70,7 @@ pub(crate) struct PolicyArgs {
     /// What the command may reach: none, restricted or full.
     #[arg(long, value_name = "MODE", help_heading = "Policy")]
     pub(crate) network: Option<String>,
-    /// Allow one thing: fs.read=PATH, fs.write=PATH, net.connect=HOST[:PORT], env=NAME.
+    /// Allow one thing: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
     #[arg(long, value_name = "GRANT", help_heading = "Policy")]
     pub(crate) allow: Vec<Grant>,
     /// Let the command reach a host, and nothing else.

@@ -3,7 +3,7 @@
 use polder::{Accepted, Action, Grant, Unfit, Violation, risk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A reader that went away is not an error: `polder config show | head` is an ordinary call.
 pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
@@ -30,6 +30,11 @@ fn gaps(accepted: &[Accepted]) -> Vec<String> {
         }
     }
     groups.into_iter().map(|(reason, names)| format!("without {}: {reason}", names.join(", "))).collect()
+}
+
+/// The caller's home, for what must not be granted lightly.
+pub(crate) fn home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from)
 }
 
 /// What was blocked and the flag that allows it, grouped, in at most `max` lines.
