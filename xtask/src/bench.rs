@@ -5,6 +5,7 @@ mod engines;
 mod start;
 mod table;
 mod work;
+mod workspace;
 
 use crate::machine::{self, Shared};
 use crate::run::{self, Outcome, root};
@@ -20,11 +21,13 @@ pub(crate) fn bench(args: &[String]) -> Outcome {
         Some("start") if engines => measure("engines", rounds.unwrap_or(300), keep),
         Some("start") => measure("start", rounds.unwrap_or(300), keep),
         Some("work") => measure("work", rounds.unwrap_or(7), keep),
+        Some("workspace") => measure("workspace", rounds.unwrap_or(100), keep),
         // The second half, in the directory and as the user that the first half chose.
         Some("start-here") => here(args, start::measure),
         Some("engines-here") => here(args, engines::measure),
         Some("work-here") => here(args, work::measure),
-        _ => Err("bench start [--engines]|work [--rounds=N] [--write]".to_owned()),
+        Some("workspace-here") => here(args, workspace::measure),
+        _ => Err("bench start [--engines]|work|workspace [--rounds=N] [--write]".to_owned()),
     }
 }
 

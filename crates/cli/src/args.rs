@@ -42,6 +42,8 @@ pub(crate) enum Verb {
     Config(ConfigArgs),
     /// Trust this very content of the project's configuration file.
     Trust(TrustArgs),
+    /// Show, check or export the record of what ran.
+    Audit(AuditArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
     /// Write the man pages into a directory.
@@ -383,6 +385,52 @@ pub(crate) struct TrustArgs {
     #[arg(long, conflicts_with = "show")]
     pub(crate) revoke: bool,
     /// Print what was done as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    pub(crate) verb: AuditVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditVerb {
+    /// Show the newest records.
+    Show(AuditShowArgs),
+    /// Check that nothing was changed, removed, added or cut off; exit code 1 when something was.
+    Verify(AuditVerifyArgs),
+    /// Print every record as it is written, one JSON object a line.
+    Export(AuditExportArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditShowArgs {
+    /// How many.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) last: usize,
+    /// Print the records as JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArgs {
+    /// A hash that was kept elsewhere, which must be in the log.
+    #[arg(long, value_name = "HASH")]
+    pub(crate) head: Option<String>,
+    /// Print the findings as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditExportArgs {
+    /// Only what came after this record.
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: u64,
+    /// Accepted everywhere; an export is JSON already.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -3,6 +3,7 @@
 
 mod args;
 mod attack;
+mod audit;
 mod completions;
 mod config;
 mod doctor;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
+        Verb::Audit(args) => audit::audit(args),
         Verb::Trust(args) => trust::trust(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),

@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
-use polder::{Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
+use polder::{Begun, Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -31,7 +31,8 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     let streams = if json { Streams::Events { stdin: stream(0)? } } else { direct()? };
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
-    let chosen = planned.into_chosen()?;
+    let Begun { chosen, entry } = planned.begin()?;
+    entry.warning().iter().for_each(|warning| say(warning));
     if !json {
         text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted())
             .iter()
@@ -39,12 +40,15 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     }
     let sink = &mut |event| teller.tell(event);
     let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
-    let outcome = polder_run::run(chosen, streams, supervision)?;
+    let ended = polder_run::run(chosen, streams, supervision);
+    let recorded = entry.end(&ended);
+    let outcome = ended?;
     if !json {
         explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
         teller.print_violations(&home);
         text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
     }
+    recorded?;
     Ok(code(&outcome))
 }
 

@@ -4,7 +4,7 @@ use crate::args::{PolicyArgs, ShellArgs};
 use crate::exit::{Failure, say};
 use crate::render::text;
 use crate::run::code;
-use polder::{EventKind, Streams, Supervision};
+use polder::{Begun, EventKind, Streams, Supervision};
 use polder_sys::terminal::{self, RawMode};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -39,7 +39,8 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
     let home = planned.host().user.home.clone();
-    let chosen = planned.into_chosen()?;
+    let Begun { chosen, entry } = planned.begin()?;
+    entry.warning().iter().for_each(|warning| say(warning));
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
     // Before the terminal is ours: afterwards every line would begin where the last one ended.
@@ -65,6 +66,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     );
     // Our own words come after the terminal is as it was.
     drop(raw);
+    entry.end(&result)?;
     let outcome = result?;
     for line in text::violations(&violations, &home, 5) {
         say(&line);

@@ -115,6 +115,87 @@ mod tests {
         assert_eq!(passed(&["LD_PRELOAD"], &names), ["LD_PRELOAD"]);
     }
 
+    /// Every rule of the filter in one table: the patterns, what the host has, what enters.
+    #[test]
+    fn the_rules_one_by_one() {
+        const BUILT_IN: &[&str] = &["PATH", "HOME", "USER", "CI", "NODE_ENV", "LANG"];
+        const HOST: &[&str] = &[
+            "CI",
+            "GITHUB_REF",
+            "GITHUB_TOKEN",
+            "HOME",
+            "LANG",
+            "LC_ALL",
+            "NODE_ENV",
+            "OTEL_X",
+            "PATH",
+            "PATHEXT",
+            "USER",
+            "github_ref",
+            "npm_config_a",
+        ];
+        let with = |more: &[&'static str]| [BUILT_IN, more].concat();
+        let all_but = |names: &[&str]| HOST.iter().copied().filter(|name| !names.contains(name)).collect::<Vec<_>>();
+        for (rule, patterns, enters) in [
+            ("the built-in list and nothing else", with(&[]), vec!["CI", "HOME", "LANG", "NODE_ENV", "PATH", "USER"]),
+            ("an empty list blocks everything", vec![], vec![]),
+            ("a list of one's own replaces it", vec!["LC_ALL"], vec!["LC_ALL"]),
+            (
+                "a sandbox adds to it",
+                with(&["OTEL_X"]),
+                vec!["CI", "HOME", "LANG", "NODE_ENV", "OTEL_X", "PATH", "USER"],
+            ),
+            ("a star behind is a prefix", vec!["GITHUB_*"], vec!["GITHUB_REF", "GITHUB_TOKEN"]),
+            ("a star in front is a suffix", vec!["*_REF"], vec!["GITHUB_REF"]),
+            ("a star in the middle", vec!["GITHUB*F"], vec!["GITHUB_REF"]),
+            ("a lone star is everything", vec!["*"], HOST.to_vec()),
+            ("an exact name is no prefix", vec!["PATH"], vec!["PATH"]),
+            ("letters count", vec!["github_*"], vec!["github_ref"]),
+            ("a name that the host does not have", vec!["NO_SUCH"], vec![]),
+            ("an exclamation mark takes away", vec!["*", "!GITHUB_*"], all_but(&["GITHUB_REF", "GITHUB_TOKEN"])),
+            ("also an exact name", vec!["GITHUB_*", "!GITHUB_TOKEN"], vec!["GITHUB_REF"]),
+            ("a later pattern gives again", vec!["!GITHUB_TOKEN", "GITHUB_TOKEN"], vec!["GITHUB_TOKEN"]),
+            ("taking away what nobody gave", vec!["!PATH"], vec![]),
+        ] {
+            assert_eq!(passed(&patterns, HOST), enters, "{rule}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_enters_always_and_last() {
+        let mut rules = rules(&["A"]);
+        let set = [("A", "set"), ("B", "1"), ("B", "2"), ("LD_PRELOAD", "x"), ("EMPTY", "")];
+        rules.set = set.map(|(name, value)| Sourced::built_in((name.to_owned(), value.to_owned()))).into();
+        let host =
+            [("A", "host"), ("C", "host")].map(|(name, value)| (OsString::from(name), OsString::from(value))).into();
+        let inside = filter(&rules, &host);
+        let wanted = [("A", "set"), ("B", "2"), ("EMPTY", ""), ("LD_PRELOAD", "x")];
+        assert_eq!(inside, wanted.map(|(name, value)| (OsString::from(name), OsString::from(value))).into());
+    }
+
+    #[test]
+    fn every_dangerous_name_stays_out_of_every_pattern() {
+        for name in [
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "DYLD_INSERT_LIBRARIES",
+            "BASH_ENV",
+            "ENV",
+            "PERL5OPT",
+            "PYTHONPATH",
+            "NODE_OPTIONS",
+            "RUBYOPT",
+            "GIT_SSH",
+            "GIT_SSH_COMMAND",
+        ] {
+            let nearly = format!("{}*", &name[..name.len() - 1]);
+            for pattern in ["*", nearly.as_str(), &format!("*{}", &name[1..])] {
+                assert!(passed(&[pattern], &[name]).is_empty(), "{pattern} passes {name}");
+            }
+            assert_eq!(passed(&[name], &[name]), [name], "by its exact name it may");
+        }
+    }
+
     #[test]
     fn path_keeps_what_is_visible_inside() {
         let kept = cut_path(OsStr::new("/usr/bin:rel::/home/u/bin:/bin"), |dir| !dir.starts_with("/home"));

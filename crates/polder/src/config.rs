@@ -1,10 +1,12 @@
 //! Finding and reading the layers of a configuration: system, user, project, `--config`.
 
+use crate::audit::{self, Recorder};
 use crate::error::Error;
-use polder_facts::{HostPath, Origin};
+use crate::trust;
+use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, Policy, Scope, Trust, find_in, find_project, load,
-    parse, resolve,
+    Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope, Trust, Workdir,
+    WorkspaceMode, find_in, find_project, load, parse, resolve,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -100,7 +102,53 @@ pub fn read(
 impl Said {
     /// The policy for a command that belongs to no step.
     pub fn policy(&self, trust: &Trust) -> Result<Policy, Error> {
-        resolve(&self.layers, &polder_engines::vocabulary(), &self.scope, trust).map_err(Error::from)
+        let mut policy = resolve(&self.layers, &polder_engines::vocabulary(), &self.scope, trust)?;
+        self.name_workspace(&mut policy);
+        Ok(policy)
+    }
+
+    /// Where the file belongs to another tool as well, its steps look for their workspace by that tool's names. What the
+    /// policy sets itself comes later and wins.
+    pub(crate) fn name_workspace(&self, policy: &mut Policy) {
+        let visor = self.project().is_some_and(|document| Dialect::of(document.path()) == Dialect::Visor);
+        if !visor || policy.workspace.value.mode == WorkspaceMode::Direct {
+            return;
+        }
+        let root = self.scope.workspace_root.as_path();
+        let inside = match &policy.workdir.value {
+            Workdir::At(path) => path.to_string(),
+            Workdir::Host => root.display().to_string(),
+        };
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let names = [
+            ("VISOR_WORKSPACE_ROOT", inside.clone()),
+            ("VISOR_WORKSPACE_MAIN_PROJECT", inside),
+            ("VISOR_WORKSPACE_MAIN_PROJECT_NAME", name),
+            ("VISOR_ORIGINAL_WORKDIR", self.scope.working_dir.to_string()),
+        ];
+        let origin = policy.workspace.origin.clone();
+        let set = names.map(|(name, value)| Sourced::new((name.to_owned(), value), origin.clone()));
+        policy.env.set.splice(0..0, set);
+    }
+
+    /// Who records runs.
+    pub(crate) fn recorder(&self, environment: &BTreeMap<OsString, OsString>) -> Recorder {
+        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value))
+    }
+
+    /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
+    /// can lie around it.
+    pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
+        let own = [audit::directory(environment), trust::store(environment)];
+        for path in own.into_iter().flatten() {
+            let binds = policy.binds.iter().map(|bind| bind.value.host.as_path());
+            let reached =
+                std::iter::once(self.scope.workspace_root.as_path()).chain(binds).any(|shown| path.starts_with(shown));
+            if let Some(text) = path.to_str().filter(|_| reached) {
+                policy.deny_read.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        policy
     }
 
     /// The project's file, if there is one.

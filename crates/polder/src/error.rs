@@ -22,6 +22,9 @@ pub enum Error {
     /// The sandbox could not be started or watched.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The run would not be in the audit log.
+    #[error(transparent)]
+    Unrecorded(#[from] crate::audit::Unrecorded),
     /// These steps cannot run; nothing was started.
     #[error("{}", unfit_steps(.0))]
     Steps(Vec<(String, Unfit)>),

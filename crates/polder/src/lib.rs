@@ -36,6 +36,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod config;
 mod error;
 mod planned;
@@ -46,7 +47,7 @@ mod survey;
 pub mod trust;
 
 pub use error::Error;
-pub use planned::{Finished, Planned, Report, RunFuture};
+pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
 pub use shim::become_shim_if_asked;
 pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};

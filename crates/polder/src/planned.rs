@@ -1,5 +1,6 @@
 //! A decided run: look at it, then let it happen.
 
+use crate::audit::{Entry, Recorder, Unrecorded};
 use crate::error::Error;
 use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
@@ -17,6 +18,15 @@ use std::task::{Context, Poll, Waker};
 pub struct Planned {
     prepared: Prepared,
     policy: Policy,
+    recorder: Recorder,
+}
+
+/// A run that is in the log, where it has to be, and may start.
+pub struct Begun {
+    /// What starts it.
+    pub chosen: Chosen,
+    /// What ends it in the log.
+    pub entry: Entry,
 }
 
 /// What came of a run whose output was collected.
@@ -34,8 +44,8 @@ pub struct Finished {
 }
 
 impl Planned {
-    pub(crate) fn new(prepared: Prepared, policy: Policy) -> Self {
-        Self { prepared, policy }
+    pub(crate) fn new(prepared: Prepared, policy: Policy, recorder: Recorder) -> Self {
+        Self { prepared, policy, recorder }
     }
 
     /// What will happen.
@@ -63,14 +73,16 @@ impl Planned {
 
     /// The same if an engine may start it, else why nobody may.
     pub(crate) fn checked(self) -> Result<Self, Unfit> {
-        let Self { prepared: Prepared { plan, host, chosen }, policy } = self;
+        let Self { prepared: Prepared { plan, host, chosen }, policy, recorder } = self;
         let prepared = Prepared { plan, host, chosen: Ok(chosen?) };
-        Ok(Self { prepared, policy })
+        Ok(Self { prepared, policy, recorder })
     }
 
-    /// Takes what is needed to start, or says why nobody may.
-    pub fn into_chosen(self) -> Result<Chosen, Error> {
-        Ok(self.prepared.chosen?)
+    /// Takes what is needed to start and writes down that it does, or says why nobody may.
+    pub fn begin(self) -> Result<Begun, Error> {
+        let chosen = self.prepared.chosen?;
+        let entry = self.recorder.begin(&chosen, &self.policy)?;
+        Ok(Begun { chosen, entry })
     }
 
     /// Runs the command with no input and collects its output.
@@ -93,13 +105,15 @@ impl Planned {
 
     /// Runs the command with streams of the caller's choice and tells the caller what happens.
     pub fn run_with(self, streams: Streams, sink: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
-        let chosen = self.into_chosen()?;
+        let Begun { chosen, entry } = self.begin()?;
         let sink = &mut |event| {
             sink(event);
             ControlFlow::Continue(())
         };
         let supervision = Supervision { signals: None, ahead: None, parting: Parting::Wait, sink };
-        Ok(polder_run::run(chosen, streams, supervision)?)
+        let ended = polder_run::run(chosen, streams, supervision);
+        entry.end(&ended).map_err(Unrecorded::Log)?;
+        Ok(ended?)
     }
 
     /// Runs the command on a thread of its own; the future is ready when nothing of the sandbox is left. Works on every

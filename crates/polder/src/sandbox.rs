@@ -204,9 +204,11 @@ impl Sandbox {
         let command: Vec<OsString> = command.into_iter().map(Into::into).collect();
         let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
         let policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
         let prepared = polder_run::prepare(&policy, &command, root, start, self.environment.clone())?;
-        Ok(Planned::new(prepared, policy))
+        let recorder = said.recorder(&self.environment);
+        Ok(Planned::new(prepared, policy, recorder))
     }
 }

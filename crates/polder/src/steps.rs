@@ -1,11 +1,12 @@
 //! The steps of a configuration: all judged before the first one starts, each planned again when its turn comes.
 
+use crate::audit::{Recorder, Unrecorded};
 use crate::config::Said;
 use crate::error::Error;
-use crate::planned::Planned;
+use crate::planned::{Begun, Planned};
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
-use polder_policy::{EnvRules, Fault, Faults, Policy, ResolveError, Trust, resolve_step, steps};
+use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
 use polder_run::{Parting, Streams, Supervision};
 use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
 use polder_sys::wait::{self, Signals};
@@ -45,6 +46,7 @@ pub struct PlannedSteps {
     root: PathBuf,
     start: PathBuf,
     environment: BTreeMap<OsString, OsString>,
+    recorder: Recorder,
 }
 
 /// One of them.
@@ -114,13 +116,15 @@ impl PlannedSteps {
         let works = works(&all, &graph)?;
         let (root, start) =
             (said.scope.workspace_root.as_path().to_owned(), said.scope.working_dir.as_path().to_owned());
+        let recorder = said.recorder(environment);
         let mut planned = Vec::new();
         let mut faults: Vec<Fault> = Vec::new();
         for (work, node) in works.into_iter().zip(&graph.nodes) {
             match policy_of(said, trust, asked, &work) {
                 Ok(policy) => {
                     let step = &all[node.step];
-                    let step = planned_step(work, step, policy, (&root, &start), environment)?;
+                    let policy = said.shielded(policy, environment);
+                    let step = planned_step(work, step, policy, (&root, &start), environment, &recorder)?;
                     faults.extend(step.work.lacking(&step.scope(asked)));
                     planned.push(step);
                 }
@@ -136,7 +140,7 @@ impl PlannedSteps {
         let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
         let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
         let (asked, environment) = (asked.clone(), environment.clone());
-        Ok(Self { graph, steps: planned, at_once, asked, root, start, environment })
+        Ok(Self { graph, steps: planned, at_once, asked, root, start, environment, recorder })
     }
 
     /// The steps, in the order in which they are told.
@@ -151,7 +155,7 @@ impl PlannedSteps {
 
     /// Refuses everything when one of the steps could not run: a run that begins must not find that out in its middle.
     pub fn judged(self) -> Result<Self, Error> {
-        let Self { graph, steps, at_once, asked, root, start, environment } = self;
+        let Self { graph, steps, at_once, asked, root, start, environment, recorder } = self;
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
         for step in steps {
             let PlannedStep { work, policy, planned, scope_env, waits_for } = step;
@@ -161,7 +165,7 @@ impl PlannedSteps {
             }
         }
         if refused.is_empty() {
-            Ok(Self { graph, steps: kept, at_once, asked, root, start, environment })
+            Ok(Self { graph, steps: kept, at_once, asked, root, start, environment, recorder })
         } else {
             Err(Error::Steps(refused))
         }
@@ -190,8 +194,9 @@ fn policy_of(said: &Said, trust: &Trust, asked: &StepsAsked, work: &Work) -> Res
         Error::from(Faults(vec![Fault { origin: work.origin.clone(), message: error.0, hint: None }]))
     })?;
     let vocabulary = polder_engines::vocabulary();
-    resolve_step(&said.layers, &vocabulary, &said.scope, trust, &work.name, sandbox)
-        .map_err(|error: ResolveError| error.into())
+    let mut policy = resolve_step(&said.layers, &vocabulary, &said.scope, trust, &work.name, sandbox)?;
+    said.name_workspace(&mut policy);
+    Ok(policy)
 }
 
 fn scope_of(asked: &StepsAsked, env: BTreeMap<String, String>) -> Scope {
@@ -210,6 +215,7 @@ fn planned_step(
     policy: Policy,
     (root, start): (&std::path::Path, &std::path::Path),
     environment: &BTreeMap<OsString, OsString>,
+    recorder: &Recorder,
 ) -> Result<PlannedStep, Error> {
     let outline = work.outline();
     let with_values = with_values(&policy, &outline);
@@ -226,7 +232,13 @@ fn planned_step(
     let plan = &prepared.plan;
     scope_env.insert("HOME".to_owned(), plan.identity.home.to_string());
     let waits_for = step.depends_on.iter().map(|dependency| dependency.value.clone()).collect();
-    Ok(PlannedStep { work, planned: Planned::new(prepared, with_values), policy, scope_env, waits_for })
+    Ok(PlannedStep {
+        work,
+        planned: Planned::new(prepared, with_values, recorder.clone()),
+        policy,
+        scope_env,
+        waits_for,
+    })
 }
 
 fn words(rendered: &Rendered) -> Vec<OsString> {
@@ -385,10 +397,12 @@ impl PlannedSteps {
             };
             let prepared =
                 polder_run::prepare(&policy, &words(&rendered), &self.root, &self.start, self.environment.clone())?;
-            let chosen = prepared.chosen?;
+            let Begun { chosen, entry } = Planned::new(prepared, policy, self.recorder.clone()).begin()?;
             let sink = &mut |event| tell(Message::Event(event));
             let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
-            Ok(polder_run::run(chosen, Streams::Events { stdin }, supervision)?)
+            let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
+            entry.end(&ended).map_err(Unrecorded::Log)?;
+            Ok(ended?)
         });
         match outcome {
             Ok(outcome) => {

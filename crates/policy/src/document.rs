@@ -4,8 +4,8 @@ use crate::dialect::Dialect;
 use crate::fault::Faults;
 use crate::lower;
 use crate::model::{
-    Access, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern, Workdir,
-    Workspace,
+    Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern,
+    Workdir, Workspace,
 };
 use crate::trust;
 use crate::vocabulary::Vocabulary;
@@ -64,6 +64,7 @@ pub struct Document {
     pub(crate) max_parallelism: Option<Sourced<u64>>,
     pub(crate) enforce: Option<Definition>,
     pub(crate) allow_unsandboxed: Option<Sourced<bool>>,
+    pub(crate) audit: Option<Sourced<AuditMode>>,
     pub(crate) root: Option<SpecRoot>,
 }
 

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::enforce::Hold;
 use crate::fault::{Fault, Faults};
 use crate::lower::NO_SANDBOX;
-use crate::model::{EngineChoice, Policy};
+use crate::model::{AuditMode, EngineChoice, Policy};
 use crate::overrides::{Overrides, environment, flags};
 use crate::said::Scope;
 use crate::steps;
@@ -82,6 +82,12 @@ impl Layers {
     /// How many steps may run at once, when a file says so.
     pub fn max_parallelism(&self) -> Option<Sourced<u64>> {
         self.chain().into_iter().rev().find_map(|document| document.max_parallelism.clone())
+    }
+
+    /// Which runs are recorded, when a file says so. A user can ask for more than the system does, never for less.
+    pub fn audit(&self) -> Option<Sourced<AuditMode>> {
+        let said = self.chain().into_iter().filter_map(|document| document.audit.clone());
+        said.max_by_key(|mode| mode.value)
     }
 
     /// The sandboxes that can be named.

@@ -13,7 +13,7 @@ use crate::check::{Check, Strict};
 use crate::dialect::Dialect;
 use crate::document::{Document, Level, Source};
 use crate::fault::{Fault, Faults};
-use crate::model::EnvPattern;
+use crate::model::{AuditMode, EnvPattern};
 use crate::notation::{Notation, read_tree};
 use crate::rules;
 use crate::shape::TOP;
@@ -117,6 +117,10 @@ impl Lower<'_> {
         document.enforce = tree.entry("enforce").map(|entry| self.sandbox(&entry.node, entry.line));
         document.allow_unsandboxed =
             tree.get("allow_unsandboxed").and_then(|node| Some(self.sourced(node.bool()?, node.line)));
+        document.audit = tree.get("audit").and_then(|node| {
+            let mode = AuditMode::ALL.into_iter().find(|mode| Some(mode.name()) == node.text())?;
+            Some(self.sourced(mode, node.line))
+        });
         self.levels(tree);
         document
     }
@@ -134,6 +138,7 @@ impl Lower<'_> {
             max_parallelism: None,
             enforce: None,
             allow_unsandboxed: None,
+            audit: None,
             root: None,
         }
     }
@@ -152,6 +157,11 @@ impl Lower<'_> {
             && !matches!(self.source.level, Level::System | Level::User)
         {
             self.fault(entry.line, "`allow_unsandboxed` counts in a system or user file only");
+        }
+        if let Some(entry) = tree.entry("audit")
+            && !matches!(self.source.level, Level::System | Level::User)
+        {
+            self.fault(entry.line, "`audit` counts in a system or user file only");
         }
     }
 

@@ -61,6 +61,17 @@ pub enum EngineChoice {
     Named(String),
 }
 
+/// What happens to a run that cannot be recorded; the stricter one is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuditMode {
+    /// Only runs without a sandbox are recorded.
+    Off,
+    /// Every run is recorded; one that cannot be starts with a warning.
+    BestEffort,
+    /// Every run is recorded; one that cannot be does not start.
+    Required,
+}
+
 /// What may be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -314,6 +325,20 @@ impl Network {
     /// This much, and no list.
     pub const fn of(mode: NetworkMode) -> Self {
         Self { mode, allow: Vec::new(), deny: Vec::new() }
+    }
+}
+
+impl AuditMode {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Off, Self::BestEffort, Self::Required];
+
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::BestEffort => "best_effort",
+            Self::Required => "required",
+        }
     }
 }
 

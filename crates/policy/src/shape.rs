@@ -100,6 +100,7 @@ const STEPS: Shape = Shape::MapOf(&Shape::Step);
 const NETWORK_SHAPE: Shape = Shape::Either(&[Shape::Bool, Shape::Word(NETWORK_MODES), Shape::Map(&NETWORK)]);
 const LIMITS_SHAPE: Shape = Shape::Map(&LIMITS);
 
+pub(crate) const AUDIT_MODES: &[&str] = &["required", "best_effort", "off"];
 pub(crate) const NETWORK_MODES: &[&str] = &["none", "restricted", "full"];
 pub(crate) const OBSERVE_MODES: &[&str] = &["off", "cheap", "exact"];
 pub(crate) const WORKSPACE_MODES: &[&str] = &["direct", "cow", "worktree"];
@@ -119,6 +120,11 @@ pub(crate) static TOP: Table = Table {
         key("max_parallelism", Shape::Count, "how many steps run at once"),
         key("extends", TEXT_OR_TEXTS, "files that this one builds on, relative to it; this one wins"),
         own("enforce", Shape::Map(&SANDBOX), "what no later layer can widen; in a system file only"),
+        own(
+            "audit",
+            Shape::Word(AUDIT_MODES),
+            "which runs are recorded, and what happens to one that cannot be; never in a project",
+        ),
         own("allow_unsandboxed", Shape::Bool, "whether a run without a sandbox may be asked for; never in a project"),
     ]],
 };

@@ -39,16 +39,6 @@ pub enum WorkspaceError {
         /// The workspace.
         name: String,
     },
-    /// A workspace that others began with must stay as it is.
-    #[error(
-        "the workspace `{name}` stays as it is, because `{child}` began with its changes; use `--from {name}`, or discard `{child}`"
-    )]
-    BegunWith {
-        /// The workspace.
-        name: String,
-        /// The one that began with it.
-        child: String,
-    },
     /// There is one of this name already, and it did not begin so.
     #[error("the workspace `{name}` is there already and did not begin with `{from}`; choose another name")]
     BegunOtherwise {
@@ -57,11 +47,13 @@ pub enum WorkspaceError {
         /// What it was to begin with.
         from: String,
     },
-    /// More layers than the kernel takes, or a workspace that began with itself.
-    #[error("the workspace `{name}` lies over more than {LOWER_MAX} others")]
-    TooDeep {
-        /// The workspace.
-        name: String,
+    /// The tree is not what it was when the plan was made.
+    #[error("`{}` led to `{}` when its workspace began; look at it and run again", path.display(), to.display())]
+    Moved {
+        /// The tree of the plan.
+        path: PathBuf,
+        /// Where it led.
+        to: PathBuf,
     },
     /// A path of the store is not one that can be shown.
     #[error("`{}` cannot be shown", path.display())]
@@ -70,9 +62,6 @@ pub enum WorkspaceError {
         path: PathBuf,
     },
 }
-
-/// How many workspaces may lie below one.
-const LOWER_MAX: usize = 32;
 
 /// A workspace that this run alone has.
 pub(crate) struct Held {
@@ -102,29 +91,40 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
     let root = host.tree.root.as_path();
     let named = |name: &Option<String>| name.as_ref().map(|name| name.parse::<Name>()).transpose();
     let (name, parent) = (named(&asked.name)?, named(&asked.from)?);
-    // A workspace has to be there to begin with it.
-    let before = parent.as_ref().map(|parent| store.find(parent, root)).transpose()?;
-    let (mut workspace, lock) = take(&store, &Begin { root, name, mode, parent: parent.clone() })?;
-    if let (Some(parent), own) = (&parent, workspace.parent())
-        && own != Some(parent)
+    let begin = Begin { root, name, mode, parent };
+    let (mut workspace, lock) = take(&store, &begin)?;
+    match arrange(&mut workspace, &begin, plan) {
+        Ok(layers) => {
+            let keep = if asked.keep { Keep::Changed } else { Keep::Never };
+            Ok(Some(Held { workspace, lock, keep, layers }))
+        }
+        Err(error) => {
+            // One that was begun for nothing goes again. What keeps it from that is less than what kept us from running.
+            let keep = if workspace.is_new() { Keep::Never } else { Keep::Changed };
+            let _ = workspace.end(lock, keep);
+            Err(error)
+        }
+    }
+}
+
+/// Makes sure that a workspace is the one that was meant and may be written, and says what it is made of.
+fn arrange(workspace: &mut Workspace, begin: &Begin<'_>, plan: &Plan) -> Result<Layers, WorkspaceError> {
+    let name = || workspace.name().to_string();
+    // The store looks the tree up again; what the plan speaks of was looked up before, without a link in its path.
+    if workspace.root() != begin.root {
+        return Err(WorkspaceError::Moved { path: begin.root.to_owned(), to: workspace.root().to_owned() });
+    }
+    if let Some(from) = &begin.parent
+        && workspace.parent() != Some(from)
     {
-        let (name, from) = (workspace.name().to_string(), parent.to_string());
-        return Err(WorkspaceError::BegunOtherwise { name, from });
+        return Err(WorkspaceError::BegunOtherwise { name: name(), from: from.to_string() });
     }
-    // Nobody may be writing to what we begin with; from here on nobody will.
-    drop(before.map(|before| before.lock_for_run()).transpose()?);
-    let used = workspace.is_changed()?;
-    if used && !asked.keep {
-        return Err(WorkspaceError::NotOursToDiscard { name: workspace.name().to_string() });
-    }
-    if used {
-        refuse_if_begun_with(&store, &workspace)?;
+    if !plan.workspace.value.keep && !workspace.is_new() && workspace.is_changed()? {
+        return Err(WorkspaceError::NotOursToDiscard { name: name() });
     }
     workspace.clear_work()?;
-    workspace.hide(&hidden(plan, root))?;
-    let layers = Layers { lower: lower(&store, &workspace)?, own: host_path(workspace.place())? };
-    let keep = if asked.keep { Keep::Changed } else { Keep::Never };
-    Ok(Some(Held { workspace, lock, keep, layers }))
+    workspace.hide(&hidden(plan, begin.root))?;
+    Ok(Layers { lower: vec![host_path(begin.root)?], own: host_path(workspace.place())? })
 }
 
 /// The workspace, for this run alone. Another run may throw it away between the two steps; then it is begun anew.
@@ -135,34 +135,6 @@ fn take(store: &Store, begin: &Begin<'_>) -> Result<(Workspace, RunLock), Worksp
             Ok(lock) if workspace.is_there() => return Ok((workspace, lock)),
             Err(error) if workspace.is_there() => return Err(error.into()),
             Ok(_) | Err(_) => {}
-        }
-    }
-}
-
-/// What lies below a workspace: the layers that it began with, the nearest first, and the tree.
-fn lower(store: &Store, workspace: &Workspace) -> Result<Vec<HostPath>, WorkspaceError> {
-    let root = workspace.root();
-    let mut lower = Vec::new();
-    let mut next = workspace.parent().cloned();
-    while let Some(name) = next {
-        if lower.len() == LOWER_MAX {
-            return Err(WorkspaceError::TooDeep { name: workspace.name().to_string() });
-        }
-        let below = store.find(&name, root)?;
-        lower.push(host_path(&below.layers().upper)?);
-        next = below.parent().cloned();
-    }
-    lower.push(host_path(root)?);
-    Ok(lower)
-}
-
-fn refuse_if_begun_with(store: &Store, workspace: &Workspace) -> Result<(), WorkspaceError> {
-    let began = |other: &&Workspace| other.root() == workspace.root() && other.parent() == Some(workspace.name());
-    match store.list()?.iter().find(began) {
-        None => Ok(()),
-        Some(child) => {
-            let (name, child) = (workspace.name().to_string(), child.name().to_string());
-            Err(WorkspaceError::BegunWith { name, child })
         }
     }
 }

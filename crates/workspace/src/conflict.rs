@@ -19,6 +19,9 @@ pub(crate) struct Since<'a> {
     pub(crate) known: &'a Known,
     /// Files of the tree that the layer deletes, by number: a copied file with another name came from one of them.
     pub(crate) deleted: &'a BTreeSet<u64>,
+    /// For an ordinary user the kernel notes that a file was copied, but not from which. This says that the layer deletes
+    /// fewer files than such copies have new names, so that not all of them can have been renamed by the command.
+    pub(crate) too_many_copies: bool,
 }
 
 impl Since<'_> {
@@ -39,13 +42,17 @@ impl Since<'_> {
 
 /// Why the change must not be applied without being told so, if it must not.
 pub(crate) fn conflict(change: &Change, since: Since<'_>) -> Option<String> {
-    let Change { path, what, before, after: _, copied_from_tree } = change;
+    let Change { path, what, before, after, copied_from_tree } = change;
     match (what, before) {
         (What::Added, _) => match copied_from_tree {
-            Some(origin) if !came_from(origin, since.deleted) => {
-                Some("the host removed or renamed it since the run began".to_owned())
+            Some(origin) => {
+                // A directory of the tree cannot be renamed in a layer, so it was here.
+                let was_here = after.as_ref().is_some_and(|node| node.kind == NodeKind::Directory);
+                let renamed = if origin.is_empty() { !since.too_many_copies } else { came_from(origin, since.deleted) };
+                let removed = was_here || !renamed;
+                removed.then(|| "the host removed or renamed it since the run began".to_owned())
             }
-            _ => None,
+            None => None,
         },
         // What is in a directory has conflicts of its own; the directory's stamp tells of every new name in it.
         (What::Deleted, Some(node)) if node.kind == NodeKind::Directory => None,
@@ -65,9 +72,8 @@ pub(crate) fn conflict(change: &Change, since: Since<'_>) -> Option<String> {
 /// Whether the kernel's note about the origin of a copy names one of these files. The note has a file handle in it, and a
 /// file handle has the file's number in it, in 32 or 64 bits.
 fn came_from(origin: &[u8], deleted: &BTreeSet<u64>) -> bool {
-    // Some file systems have no handles, and the note is empty: then there is nothing to doubt with.
     const HEAD_BYTES: usize = 21;
-    let Some(handle) = origin.get(HEAD_BYTES..) else { return true };
+    let Some(handle) = origin.get(HEAD_BYTES..) else { return false };
     let number = |width: usize| {
         let bytes = handle.get(..width)?;
         Some(bytes.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)))

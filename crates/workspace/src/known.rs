@@ -10,6 +10,14 @@ use std::path::Path;
 
 const FILE: &str = "known.json";
 
+/// What is known about one workspace is known about another that begins with its changes.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::copy(from.join(FILE), to.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map(drop),
+    }
+}
+
 /// Enough of a file to tell whether anything about it changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {

@@ -10,6 +10,7 @@
 
 mod about;
 mod apply;
+mod branch;
 mod change;
 mod choose;
 mod compare;

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 pub(crate) const FILE: &str = "lock";
 
@@ -22,9 +23,22 @@ pub(crate) enum Asked {
     Taken(String),
 }
 
+/// How long a lock that is just being let go of is waited for. A process that starts another one shares its locks with it
+/// until that has become another program.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+
 pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
     let file = open_file(workspace, OsStr::new(FILE))?;
-    if try_lock(file.as_fd())? {
+    let mut got = try_lock(file.as_fd())?;
+    for _ in 0..TRIES {
+        if got {
+            break;
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+        got = try_lock(file.as_fd())?;
+    }
+    if got {
         // For people only: what counts is the lock.
         let writable = std::fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", descriptor(&file)))?;
         writable.set_len(0)?;

@@ -76,7 +76,16 @@ impl Workspace {
             .filter(|change| matches!(change.what, What::Deleted | What::Renamed { .. }))
             .filter_map(|change| change.before.as_ref().map(|node| node.stat.inode))
             .collect();
-        let since = Since { began: self.about.began, file_system, known: &known, deleted: &deleted };
+        let is_file = |node: &Option<crate::Node>| node.as_ref().is_some_and(|node| node.kind == NodeKind::File);
+        let count = |wanted: &dyn Fn(&Change) -> bool| found.changes.iter().filter(|change| wanted(change)).count();
+        let copies = count(&|change| {
+            change.what == What::Added
+                && is_file(&change.after)
+                && change.copied_from_tree.as_ref().is_some_and(Vec::is_empty)
+        });
+        let too_many_copies = copies > count(&|change| change.what == What::Deleted && is_file(&change.before));
+        let (began, known, deleted) = (self.about.began, &known, &deleted);
+        let since = Since { began, file_system, known, deleted, too_many_copies };
         let items = found.changes.into_iter().map(|change| judge(change, since, &hidden, &sides)).collect();
         Ok(Review { items, forged: found.forged, sides, hidden })
     }

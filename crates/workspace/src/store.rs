@@ -3,7 +3,9 @@
 //! A directory gets its final name when everything is in it, so that nobody ever meets half a workspace.
 
 use crate::about::{About, Began, Mode};
-use crate::lock;
+use crate::branch::copy_layer;
+use crate::known;
+use crate::lock::{self, RunLock};
 use crate::name::Name;
 use crate::remove::remove_tree;
 use crate::workspace::{ABOUT, UPPER, WORK, Workspace, write_about};
@@ -161,7 +163,8 @@ impl Store {
         &self.place
     }
 
-    /// A new workspace, or the one that has this name already. Takes as long for a large tree as for a small one.
+    /// A new workspace, or the one that has this name already. Takes as long for a large tree as for a small one, and as
+    /// much longer as the changes take that it begins with.
     pub fn begin(&self, begin: Begin<'_>) -> Result<Workspace, StoreError> {
         let Begin { root, name, mode, parent } = begin;
         let fault = |source| StoreError::Io { what: "begin a workspace of", name: root.display().to_string(), source };
@@ -189,9 +192,16 @@ impl Store {
                 return Ok(workspace);
             }
             let (device, inode) = (tree.device, tree.inode);
+            let before = parent.as_ref().map(|parent| self.before(parent, &root, mode)).transpose()?;
             let (root, parent) = (root.clone(), parent.clone());
-            let about = |began| About { name: chosen, root, device, inode, mode, began, parent, hidden: Vec::new() };
-            match self.make(&id, &tree, about) {
+            let hidden = before.as_ref().map(|(before, _)| before.about.hidden.clone()).unwrap_or_default();
+            // What the host changed since those changes began is a conflict, however late somebody goes on with them.
+            let since = before.as_ref().map(|(before, _)| before.about.began);
+            let about = |began| {
+                let began = since.unwrap_or(began);
+                About { name: chosen, root, device, inode, mode, began, parent, hidden }
+            };
+            match self.make(&id, &tree, before.as_ref().map(|(before, _)| before), about) {
                 Ok(workspace) => return Ok(workspace),
                 // Somebody was quicker with this name: it is theirs, and ours too if it was asked for.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -201,7 +211,23 @@ impl Store {
         Err(fault(io::ErrorKind::AlreadyExists.into()))
     }
 
-    fn make(&self, id: &str, tree: &Stat, about: impl FnOnce(Began) -> About) -> io::Result<Workspace> {
+    /// The workspace that another begins with, held so that nobody writes to it meanwhile.
+    fn before(&self, name: &Name, root: &Path, mode: Mode) -> Result<(Workspace, RunLock), StoreError> {
+        let before = self.reopen(&id(name, root))?.ok_or_else(|| StoreError::Unknown { name: name.to_string() })?;
+        if before.about.mode != mode {
+            return Err(StoreError::OtherMode { name: name.clone(), mode: before.about.mode });
+        }
+        let lock = before.lock_for_run()?;
+        Ok((before, lock))
+    }
+
+    fn make(
+        &self,
+        id: &str,
+        tree: &Stat,
+        before: Option<&Workspace>,
+        about: impl FnOnce(Began) -> About,
+    ) -> io::Result<Workspace> {
         let fresh = format!(".new-{id}-{}-{:?}", std::process::id(), std::thread::current().id());
         let place = self.place.join(&fresh);
         DirBuilder::new().mode(0o700).create(&place)?;
@@ -218,6 +244,11 @@ impl Store {
                 tree::change_owner(own.as_fd(), OsStr::new(WORK), tree.uid, tree.gid)?;
                 tree::change_mode(self.directory.as_fd(), OsStr::new(&fresh), 0o711)?;
             }
+            if let Some(before) = before {
+                let layer = |directory: &OwnedFd| tree::open_below(directory.as_fd(), Path::new(UPPER));
+                copy_layer(layer(&before.directory)?, layer(&own)?)?;
+                known::copy(&before.place, &place)?;
+            }
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.join(lock::FILE))?;
             let about = about(now(&place)?);
@@ -225,7 +256,7 @@ impl Store {
             let directory = tree::open_below(self.directory.as_fd(), Path::new(&fresh))?;
             let (store, name) = (self.directory.as_fd(), OsStr::new(id));
             tree::rename(store, OsStr::new(&fresh), store, name, Replace::Nothing)?;
-            Ok(Workspace { about, place: self.place.join(id), directory })
+            Ok(Workspace { about, place: self.place.join(id), directory, new: true })
         };
         made().inspect_err(|_| {
             let _ = remove_tree(&place);
@@ -247,7 +278,7 @@ impl Store {
             About::from_text(&io::read_to_string(file)?)
         };
         match read() {
-            Ok(about) => Ok(Some(Workspace { about, place: self.place.join(id), directory })),
+            Ok(about) => Ok(Some(Workspace { about, place: self.place.join(id), directory, new: false })),
             Err(error) => Err(fault(error)),
         }
     }

@@ -24,6 +24,8 @@ pub struct Workspace {
     /// Its own directory in the store.
     pub(crate) place: PathBuf,
     pub(crate) directory: OwnedFd,
+    /// Whether it was begun just now, and not by an earlier run.
+    pub(crate) new: bool,
 }
 
 /// What is mounted: `upper` over `lower`, with `work` for the kernel's own use. All three are absolute.
@@ -81,6 +83,11 @@ impl Workspace {
             return Err(StoreError::Interrupted { name: self.about.name.clone() });
         }
         Ok(lock)
+    }
+
+    /// Whether it was begun just now: what is in it, it began with.
+    pub fn is_new(&self) -> bool {
+        self.new
     }
 
     /// Whether its name still leads to it: one that somebody discarded before we had the lock is gone.

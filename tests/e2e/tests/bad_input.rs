@@ -192,7 +192,8 @@ fn a_workspace_that_vanished() {
 
 #[test]
 fn a_mode_that_cannot_be_had() {
-    flagged(&["--cow"], &["--cow", "direct"]);
+    flagged(&["--cow", "--disk", "1M"], &["--cow", "--accept disk"]);
+    flagged(&["--from", "nobody"], &["nobody", "polder workspace list"]);
     flagged(&["--network", "restricted"], &["net", "broker"]);
     flagged(&["--allow-host", "example.com"], &["net", "broker"]);
 }

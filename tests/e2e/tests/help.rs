@@ -47,6 +47,14 @@ fn help_of_config() {
 }
 
 #[test]
+fn help_of_audit() {
+    check(&["audit"], expect_file![golden("help-audit.txt")]);
+    check(&["audit", "show"], expect_file![golden("help-audit-show.txt")]);
+    check(&["audit", "verify"], expect_file![golden("help-audit-verify.txt")]);
+    check(&["audit", "export"], expect_file![golden("help-audit-export.txt")]);
+}
+
+#[test]
 fn help_of_workspace() {
     check(&["workspace"], expect_file![golden("help-workspace.txt")]);
     for verb in ["list", "diff", "apply", "discard", "revert"] {

@@ -1,4 +1,4 @@
-//! The README's examples do what it says they do.
+//! The examples of the README and of other pages do what is said there.
 
 use polder_e2e::{Place, binary};
 use std::fs;
@@ -42,6 +42,13 @@ fn the_examples_print_what_the_page_of_steps_says() {
     assert!(blocks(&text).len() >= 2, "the page has examples");
     let config = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
     check(&text, Some(config));
+}
+
+#[test]
+fn the_examples_print_what_the_page_of_workspaces_says() {
+    let text = fs::read_to_string(project("docs/workspaces.md")).expect("the page");
+    assert!(blocks(&text).len() >= 2, "the page has examples");
+    check(&text, None);
 }
 
 /// Runs every block in a place of its own, in which a configuration may lie.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A workload: its name, what prepares the directory once, and what is measured.
-const WORKLOADS: [(&str, &str, &str); 5] = [
+pub(super) const WORKLOADS: [(&str, &str, &str); 5] = [
     (
         "git status, 2,000 files",
         "mkdir -p d && for i in $(seq 2000); do echo $i > d/$i; done && git add d && \
@@ -40,21 +40,21 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         fs::create_dir(&place).map_err(|error| error.to_string())?;
         shell(&place, "git init -q .")?;
         shell(&place, prepare)?;
-        let (median_bare, median_inside) = pair(polder, &place, work, rounds)?;
+        let (median_bare, median_inside) = pair(polder, &[], &place, work, rounds)?;
         let _ =
             writeln!(text, "| {name} | {median_bare:.0} | {median_inside:.0} | {:.3} |", median_inside / median_bare);
     }
     // Where there is no repository, every new name is looked at, so that `.git` cannot appear.
     let place = directory.join("unguarded");
     fs::create_dir(&place).map_err(|error| error.to_string())?;
-    let (bare, inside) = pair(polder, &place, WORKLOADS[4].2, rounds)?;
+    let (bare, inside) = pair(polder, &[], &place, WORKLOADS[4].2, rounds)?;
     let ratio = inside / bare;
     let _ = writeln!(text, "| write 20,000 files, no repository (guarded) | {bare:.0} | {inside:.0} | {ratio:.3} |");
     let _ = writeln!(text, "\nPeak resident memory of polder's own processes: {}", memory(polder, directory)?);
     Ok(text)
 }
 
-fn shell(place: &Path, script: &str) -> Result<(), String> {
+pub(super) fn shell(place: &Path, script: &str) -> Result<(), String> {
     let status = Command::new("sh").args(["-c", script]).current_dir(place).stdout(Stdio::null()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
@@ -62,15 +62,27 @@ fn shell(place: &Path, script: &str) -> Result<(), String> {
     }
 }
 
-/// The medians of a script, bare and inside. Both get the same few variables.
-fn pair(polder: &Path, place: &Path, work: &str, rounds: usize) -> Result<(f64, f64), String> {
+/// The medians of a script, bare and inside, with flags. Both get the same few variables.
+pub(super) fn pair(
+    polder: &Path,
+    flags: &[&str],
+    place: &Path,
+    work: &str,
+    rounds: usize,
+) -> Result<(f64, f64), String> {
     let place_text = place.display().to_string();
     let bare = format!("cd '{place_text}' && {work}");
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let path = "PATH=/usr/local/bin:/usr/bin:/bin";
     let cases = [
         Case::new("bare", words(&["env", "-i", path, "HOME=/tmp", "sh", "-c", &bare])),
-        Case::new("inside", words(&[&polder.display().to_string(), "run", "-C", &place_text, "--", "sh", "-c", work])),
+        Case::new(
+            "inside",
+            words(
+                &[&[&polder.display().to_string(), "run", "-C", &place_text], flags, &["--", "sh", "-c", work]]
+                    .concat(),
+            ),
+        ),
     ];
     // What an earlier round left to be written would slow down the next one, whichever it is.
     let settle = || drop(Command::new("sync").status());

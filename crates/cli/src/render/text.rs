@@ -44,7 +44,7 @@ pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> V
     let kept = if more > 0 { max - 1 } else { max };
     let mut lines: Vec<String> = groups.iter().take(kept).map(Group::line).collect();
     if more > 0 {
-        lines.push(format!("and {} more things were blocked; `polder explain` lists them", more + 1));
+        lines.push(format!("and {} more things were blocked; --json lists them", more + 1));
     }
     lines
 }

@@ -6,7 +6,7 @@
 
 mod context;
 
-use super::api::{ApiError, ApiVersion, Client, Deadline, Ping};
+use super::api::{ApiError, ApiVersion, Client, Deadline, Dialect, Ping};
 use super::kind::Kind;
 use crate::shimmed::setup;
 use polder_engine::LaunchError;
@@ -131,7 +131,11 @@ fn reach(kind: Kind, socket: &Path, host: &HostFacts, plan: Option<&Plan>) -> Re
     if version < ApiVersion::OLDEST {
         return Err(DaemonError::TooOld { socket: socket.to_owned(), version });
     }
-    Ok(client.speak(version.min(ApiVersion::NEWEST)))
+    let dialect = match kind {
+        Kind::Docker => Dialect::Docker,
+        Kind::Podman => Dialect::Podman,
+    };
+    Ok(client.speak(version.min(ApiVersion::NEWEST)).understood_as(dialect))
 }
 
 /// Whether nobody but root and the caller can have put a socket there. The connection is looked at once more by itself;

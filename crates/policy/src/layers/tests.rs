@@ -170,3 +170,16 @@ steps:
     assert_eq!(step("y").unwrap().name.as_deref(), Some("b"));
     expect!["the calling program: there is no step `z`"].assert_eq(&step("z").unwrap_err().to_string());
 }
+
+#[test]
+fn a_user_can_ask_for_a_stricter_record_and_never_for_a_laxer_one() {
+    let mode = |system: &str, user: &str| {
+        let file = |text: &str, level| parsed("polder.yaml", text, level).unwrap();
+        layers(vec![file(system, Level::System), file(user, Level::User)]).audit().map(|mode| mode.value)
+    };
+    assert_eq!(mode("", ""), None);
+    assert_eq!(mode("audit: required", "audit: off"), Some(AuditMode::Required));
+    assert_eq!(mode("audit: off", "audit: best_effort"), Some(AuditMode::BestEffort));
+    let fault = parsed("polder.yaml", "audit: off", Level::Project).unwrap_err().to_string();
+    assert!(fault.contains("`audit` counts in a system or user file only"), "{fault}");
+}

@@ -26,6 +26,9 @@ pub(super) fn undo(ground: &mut Ground, record: &Record, watch: &mut dyn Watch) 
         Stage::Reverting => record.left.iter().cloned().collect(),
         Stage::Planned | Stage::Staged | Stage::Applied => Known::new(),
     };
+    // What lies ready goes first: the bits that let it be written are taken back at the end.
+    clear_aside(ground, &record.steps)?;
+    open_directories(ground, record)?;
     for index in (0..record.steps.steps.len()).rev() {
         let step = &record.steps.steps[index];
         if !take_back(ground, record, index, left.get(&step.path), watch)? {
@@ -33,7 +36,6 @@ pub(super) fn undo(ground: &mut Ground, record: &Record, watch: &mut dyn Watch) 
         }
     }
     close_directories(ground, &record.steps)?;
-    clear_aside(ground, &record.steps)?;
     refused.sort();
     refused.dedup();
     Ok(refused)
@@ -53,14 +55,32 @@ pub(super) fn clear_aside(ground: &mut Ground, steps: &Steps) -> io::Result<()> 
     Ok(())
 }
 
-/// A directory that came back gets its bits when everything is in it again.
+/// New directories that their owner cannot work in: what is in them could not be removed.
+fn open_directories(ground: &mut Ground, record: &Record) -> io::Result<()> {
+    for (step, inode) in record.steps.steps.iter().zip(&record.inodes) {
+        if let Act::Make { mode } = step.act
+            && mode & OPEN != OPEN
+            && ground.stat(step.path.as_path())?.is_some_and(|found| found.inode == *inode && found.mode == mode)
+        {
+            super::stage::change_mode(ground, step, mode | OPEN)?;
+        }
+    }
+    Ok(())
+}
+
+/// A directory that came back gets its bits when everything is in it again; so does a new one that stays, because somebody
+/// else put something into it.
 fn close_directories(ground: &mut Ground, steps: &Steps) -> io::Result<()> {
-    for step in steps.steps.iter().filter(|step| matches!(step.act, Act::RemoveDirectory)) {
-        let Some(before) = &step.before else { continue };
-        let found = ground.stat(step.path.as_path())?;
-        let opened = before.mode | OPEN;
-        if before.mode != opened && found.is_some_and(|found| found.kind == Kind::Directory && found.mode == opened) {
-            super::stage::change_mode(ground, step, before.mode)?;
+    for step in steps.steps.iter().rev() {
+        let closed = match (&step.act, &step.before) {
+            (Act::RemoveDirectory, Some(before)) => before.mode,
+            (Act::Make { mode }, _) => *mode,
+            _ => continue,
+        };
+        let opened = closed | OPEN;
+        let is_open = |found: Stat| found.kind == Kind::Directory && found.mode == opened;
+        if closed != opened && ground.stat(step.path.as_path())?.is_some_and(is_open) {
+            super::stage::change_mode(ground, step, closed)?;
         }
     }
     Ok(())

@@ -29,9 +29,13 @@ fn change(what: What, before: Option<Node>) -> Change {
     Change { path, what, before, after: Some(node(0)), copied_from_tree: None }
 }
 
+/// Stands for a layer with more copies than renames can explain.
+const CROWDED: u64 = 2;
+
 fn judged(change: &Change, known: &Known, file_system: u64) -> bool {
     let began = Began { tick: moment(10), fine: moment(12) };
-    conflict(change, Since { began, file_system, known, deleted: &BTreeSet::from([0x1234]) }).is_some()
+    let deleted = &BTreeSet::from([0x1234]);
+    conflict(change, Since { began, file_system, known, deleted, too_many_copies: file_system == CROWDED }).is_some()
 }
 
 #[test]
@@ -64,4 +68,9 @@ fn a_copy_of_what_the_host_removed_is_a_conflict_unless_it_was_renamed_here() {
     assert!(!judged(&added, &Known::new(), 1), "number 0x1234 is deleted by the layer itself");
     added.copied_from_tree = Some([&head[..], &[0x35, 0x12, 0, 0, 9, 9, 9, 9]].concat());
     assert!(judged(&added, &Known::new(), 1));
+    added.copied_from_tree = Some(Vec::new());
+    assert!(!judged(&added, &Known::new(), 1), "it may have been renamed by the command");
+    assert!(judged(&added, &Known::new(), CROWDED), "nothing was");
+    added.after.as_mut().unwrap().kind = NodeKind::Directory;
+    assert!(judged(&added, &Known::new(), 1), "directories are not renamed");
 }

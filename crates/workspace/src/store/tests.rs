@@ -136,3 +136,41 @@ fn what_is_hidden_is_remembered() {
     workspace.hide(&[".env".to_owned(), "**/secret".to_owned()]).unwrap();
     assert_eq!(scratch.begin(Some("task")).unwrap().about.hidden, ["**/secret", ".env"]);
 }
+
+#[test]
+fn a_branch_is_a_copy_of_the_layer_and_goes_its_own_way() {
+    let scratch = Scratch::new("branch");
+    let mut first = scratch.begin(Some("task")).unwrap();
+    first.hide(&["secret".to_owned()]).unwrap();
+    let upper = first.layers().upper;
+    fs::create_dir_all(upper.join("deep/er")).unwrap();
+    fs::write(upper.join("deep/er/file"), "text").unwrap();
+    fs::set_permissions(upper.join("deep/er/file"), fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("nowhere", upper.join("link")).unwrap();
+    tree::make_node(tree::open_root(&upper).unwrap().as_fd(), OsStr::new("gone"), tree::Node::Whiteout).unwrap();
+    let own = tree::open_root(&upper).unwrap();
+    tree::set_attribute(own.as_fd(), OsStr::new("deep"), OsStr::new("user.overlay.opaque"), b"y").unwrap();
+
+    let branch = |name: &str, from: &str| {
+        let (name, parent) = (Some(name.parse().unwrap()), Some(from.parse().unwrap()));
+        scratch.store().begin(Begin { root: &scratch.root(), name, mode: Mode::Cow, parent })
+    };
+    let lock = first.lock_for_run().unwrap();
+    assert!(matches!(branch("branch", "task"), Err(StoreError::InUse { .. })), "somebody may be writing");
+    drop(lock);
+    assert!(matches!(branch("branch", "nobody"), Err(StoreError::Unknown { .. })));
+    let second = branch("branch", "task").unwrap();
+    assert!(second.is_new() && second.parent() == Some(first.name()));
+    assert_eq!((second.about.began, &second.about.hidden), (first.about.began, &first.about.hidden));
+    let copy = second.layers().upper;
+    assert_eq!(fs::read_to_string(copy.join("deep/er/file")).unwrap(), "text");
+    assert_eq!(fs::metadata(copy.join("deep/er/file")).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::read_link(copy.join("link")).unwrap(), Path::new("nowhere"));
+    let own = tree::open_root(&copy).unwrap();
+    assert!(crate::read::is_whiteout(&tree::stat(own.as_fd(), OsStr::new("gone")).unwrap()));
+    let mark = tree::attribute(own.as_fd(), OsStr::new("deep"), OsStr::new("user.overlay.opaque")).unwrap();
+    assert_eq!(mark.as_deref(), Some(&b"y"[..]));
+    fs::write(copy.join("deep/er/file"), "other").unwrap();
+    assert_eq!(fs::read_to_string(upper.join("deep/er/file")).unwrap(), "text");
+    assert_eq!(branch("branch", "task").unwrap().place(), second.place(), "it is opened again, not made again");
+}

@@ -23,7 +23,7 @@ pub(crate) const ATTACK: Attack = Attack {
     ..Attack::PLAIN
 };
 
-fn attempt(field: &Field) -> Answer {
+pub(super) fn attempt(field: &Field) -> Answer {
     let ws = field.workspace("");
     let sub = ws.join("sub");
     let monitor = format!("core.fsmonitor={}; false", host_git::touch(field));

@@ -28,7 +28,7 @@ pub(crate) const ATTACK: Attack = Attack {
     ..Attack::PLAIN
 };
 
-fn attempt(field: &Field) -> Answer {
+pub(super) fn attempt(field: &Field) -> Answer {
     if field.is_control() {
         let ws = field.workspace("");
         let swapped = fs::rename(&ws, field.path("root").join("old")).and_then(|()| symlink(field.home(""), &ws));

@@ -7,6 +7,7 @@ mod a_daemon_does_not_survive_a_timeout;
 mod a_daemon_does_not_survive_the_command;
 mod a_directory_as_stdin_does_not_open_the_host;
 mod a_disk_filler_is_bounded;
+mod a_forged_mark_in_a_layer_reveals_nothing;
 mod a_fork_bomb_is_bounded;
 mod a_git_redirect_is_gone_after_a_timeout;
 mod a_git_redirect_is_gone_after_the_run;
@@ -24,6 +25,7 @@ mod a_memory_race_on_rename_does_not_fool_the_guard;
 mod a_memory_race_on_symlink_does_not_fool_the_guard;
 mod a_name_reserved_everywhere_cannot_be_made_anywhere;
 mod a_nested_repository_does_not_run_on_the_host;
+mod a_nested_repository_in_a_layer_does_not_run_on_the_host;
 mod a_pipe_as_a_submodule_config_does_not_wedge_the_next_run;
 mod a_pipe_as_configuration_does_not_wedge_the_next_run;
 mod a_planted_link_does_not_widen_a_bind;
@@ -35,6 +37,7 @@ mod a_read_only_workspace_cannot_be_changed;
 mod a_renamed_parent_does_not_free_a_protected_path;
 mod a_renamed_parent_does_not_reveal_a_hidden_path;
 mod a_replaced_workspace_is_not_shown;
+mod a_replaced_workspace_is_not_shown_in_a_layer;
 mod a_repository_config_does_not_run_on_the_host;
 mod a_reserved_name_cannot_be_given_to_an_open_file;
 mod a_reserved_name_cannot_be_made_as_a_directory;
@@ -70,6 +73,7 @@ mod fanotify_is_not_there;
 mod files_beside_the_workspace_cannot_be_read;
 mod files_cannot_be_named_by_handle;
 mod files_cannot_be_opened_by_handle;
+mod files_made_in_a_layer_do_not_reach_the_tree;
 mod home_secrets_cannot_be_read;
 mod host_directories_cannot_be_watched;
 mod host_git;
@@ -187,16 +191,19 @@ pub(crate) const ALL: &[Attack] = &[
     an_overlapping_bind_does_not_free_a_protected_path::ATTACK,
     a_name_reserved_everywhere_cannot_be_made_anywhere::ATTACK,
     a_memory_race_does_not_hold_up_the_guard::ATTACK,
+    files_made_in_a_layer_do_not_reach_the_tree::ATTACK,
     a_git_redirect_is_gone_after_the_run::ATTACK,
     a_git_redirect_is_gone_after_a_timeout::ATTACK,
     a_git_redirect_is_gone_after_too_much_output::ATTACK,
     a_git_redirect_is_gone_when_the_shim_is_ended::ATTACK,
     a_nested_repository_does_not_run_on_the_host::ATTACK,
+    a_nested_repository_in_a_layer_does_not_run_on_the_host::ATTACK,
     a_workspace_does_not_become_a_bare_repository::ATTACK,
     a_repository_config_does_not_run_on_the_host::ATTACK,
     a_replaced_workspace_is_not_shown::ATTACK,
     a_workspace_that_is_the_machine_is_refused::ATTACK,
     a_planted_link_does_not_widen_a_bind::ATTACK,
+    a_replaced_workspace_is_not_shown_in_a_layer::ATTACK,
     a_pipe_as_a_submodule_config_does_not_wedge_the_next_run::ATTACK,
     a_pipe_as_configuration_does_not_wedge_the_next_run::ATTACK,
     device_nodes_cannot_be_made::ATTACK,
@@ -204,6 +211,7 @@ pub(crate) const ALL: &[Attack] = &[
     no_file_comes_out_with_capabilities::ATTACK,
     a_written_configuration_does_not_weaken_the_next_run::ATTACK,
     a_written_configuration_does_not_open_the_network::ATTACK,
+    a_forged_mark_in_a_layer_reveals_nothing::ATTACK,
     host_processes_cannot_be_traced::ATTACK,
     the_shim_cannot_be_traced::ATTACK,
     the_guard_does_not_open_its_own_process::ATTACK,

@@ -27,6 +27,14 @@ pub(crate) struct Client {
     /// Who asks: a listener must be this user or root.
     caller: u32,
     version: Option<ApiVersion>,
+    dialect: Dialect,
+}
+
+/// Where two daemons mean different things by the same words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Docker,
+    Podman,
 }
 
 /// The kinds of request.
@@ -57,12 +65,22 @@ impl Client {
     /// The daemon at this socket, for a caller with this uid; asks nothing yet. Requests carry no version until
     /// [`Client::speak`] says one.
     pub(crate) fn new(socket: PathBuf, caller: u32) -> Self {
-        Self { socket, caller, version: None }
+        Self { socket, caller, version: None, dialect: Dialect::Docker }
     }
 
     /// The same daemon, spoken to in this version of its interface.
     pub(crate) fn speak(self, version: ApiVersion) -> Self {
         Self { version: Some(version), ..self }
+    }
+
+    /// The same daemon, understood as one that speaks this dialect.
+    pub(crate) fn understood_as(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// How the daemon understands words that two of them differ on.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Where the daemon listens.

@@ -1,7 +1,7 @@
 //! Images: asking about them, getting, building, naming and removing them.
 
-use super::client::{Client, Method, Sent, doing};
-use super::containers::nothing_is_empty;
+use super::client::{Client, Dialect, Method, Sent, doing};
+use super::containers::{by_labels, nothing_is_empty};
 use super::deadline::Deadline;
 use super::error::ApiError;
 use super::names::ImageName;
@@ -28,6 +28,8 @@ pub(crate) struct ImageFacts {
     pub(crate) labels: BTreeMap<String, String>,
     /// Places that the image wants to be volumes.
     pub(crate) volumes: Vec<String>,
+    /// The names that it has.
+    pub(crate) names: Vec<String>,
 }
 
 /// How an image is built. Its recipe is a file of the archive.
@@ -68,6 +70,14 @@ struct ImageWire {
     os: Option<String>,
     architecture: Option<String>,
     config: Option<ConfigWire>,
+    #[serde(default, deserialize_with = "nothing_is_empty")]
+    repo_tags: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ListedWire {
+    id: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -92,7 +102,7 @@ struct ConfigWire {
 impl Client {
     /// What the daemon knows of an image; [`ApiError::is_absent`] where it has none of this name.
     pub(crate) fn inspect_image(&self, name: &ImageName, deadline: Deadline) -> Result<ImageFacts, ApiError> {
-        let ImageWire { id, os, architecture, config } =
+        let ImageWire { id, os, architecture, config, repo_tags } =
             self.value(Method::Get, &Target::image(name, "/json"), Sent::Nothing, deadline)?;
         let ConfigWire { env, user, working_dir, entrypoint, cmd, labels, volumes } = config.unwrap_or_default();
         Ok(ImageFacts {
@@ -106,7 +116,22 @@ impl Client {
             command: cmd,
             labels,
             volumes: volumes.into_keys().collect(),
+            names: repo_tags,
         })
+    }
+
+    /// The ids of all images that have these labels, also of those that nobody named.
+    pub(crate) fn list_images(&self, labels: &[String], deadline: Deadline) -> Result<Vec<String>, ApiError> {
+        let target = Target::fixed("/images/json").with("all", "1").with("filters", &by_labels(labels));
+        let list: Vec<ListedWire> = self.value(Method::Get, &target, Sent::Nothing, deadline)?;
+        Ok(list.into_iter().map(|image| image.id).collect())
+    }
+
+    /// Removes an image by its id, with the unnamed ones below it, if it has no name: one that has belongs to somebody.
+    pub(crate) fn remove_unnamed_image(&self, id: &str, deadline: Deadline) -> Result<(), ApiError> {
+        // An id is a name that needs no escape, and nothing else is taken.
+        let Ok(name) = id.parse::<ImageName>() else { return Ok(()) };
+        if self.inspect_image(&name, deadline)?.names.is_empty() { self.remove_image(&name, deadline) } else { Ok(()) }
     }
 
     /// Gets an image from where it is published.
@@ -130,7 +155,7 @@ impl Client {
         deadline: Deadline,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), ApiError> {
-        let target = build_target(options);
+        let target = build_target(options, self.dialect());
         let answer = self.send(Method::Post, &target, Sent::Archive(archive), deadline)?;
         follow(answer.body, &doing(Method::Post, &target), heard)
     }
@@ -150,15 +175,22 @@ impl Client {
     }
 }
 
-fn build_target(options: &BuildOptions) -> Target {
+/// Podman's words for a network that is not the host's.
+const OWN_NETWORK: &str = r#"[{"Name":"network","Host":false,"Path":""}]"#;
+
+fn build_target(options: &BuildOptions, dialect: Dialect) -> Target {
     let BuildOptions { tag, recipe, network, bases, labels } = options;
-    let network = match network {
-        BuildNetwork::None => "none",
-        BuildNetwork::Usual => "default",
-    };
     let target = Target::fixed("/build").with("t", &tag.to_string()).with("dockerfile", recipe);
     // The containers of the steps go, also those of a step that failed.
-    let target = target.with("rm", "1").with("forcerm", "1").with("networkmode", network);
+    let target = target.with("rm", "1").with("forcerm", "1");
+    let target = match network {
+        BuildNetwork::Usual => target.with("networkmode", "default"),
+        BuildNetwork::None => match dialect {
+            Dialect::Docker => target.with("networkmode", "none"),
+            // Podman reads Docker's word as one that it does not know, and builds in the host's own network.
+            Dialect::Podman => target.with("networkmode", "NetworkDisabled").with("nsoptions", OWN_NETWORK),
+        },
+    };
     let target = match bases {
         Bases::Missing => target,
         Bases::Always => target.with("pull", "1"),

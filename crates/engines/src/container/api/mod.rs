@@ -27,7 +27,7 @@ mod target;
 mod testing;
 mod volumes;
 
-pub(crate) use client::Client;
+pub(crate) use client::{Client, Dialect};
 pub(crate) use containers::{ContainerState, Created, Health, Inspected, Listed, Logs, Mounted, WaitFor, Waited};
 pub(crate) use deadline::Deadline;
 pub(crate) use error::ApiError;

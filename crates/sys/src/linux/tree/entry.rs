@@ -54,6 +54,27 @@ pub fn make_symlink(directory: BorrowedFd<'_>, name: &OsStr, target: &OsStr) -> 
     Ok(())
 }
 
+/// What is neither file, directory nor link, and that anybody may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A named pipe.
+    Fifo,
+    /// By which an overlay file system says "deleted"; since Linux 5.8 not only for root.
+    Whiteout,
+}
+
+/// Makes a node.
+pub fn make_node(directory: BorrowedFd<'_>, name: &OsStr, node: Node) -> io::Result<()> {
+    let name = text(name)?;
+    let mode = match node {
+        Node::Fifo => libc::S_IFIFO | 0o600,
+        Node::Whiteout => libc::S_IFCHR,
+    };
+    // SAFETY: the name outlives the call.
+    check_int(unsafe { libc::mknodat(directory.as_raw_fd(), name.as_ptr(), mode, 0) })?;
+    Ok(())
+}
+
 /// Where a symbolic link points.
 pub fn read_symlink(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OsString> {
     let name = text(name)?;

@@ -123,5 +123,5 @@ fn a_listener_of_somebody_else_is_not_spoken_to() {
         assert!(matches!(answer, Err(ApiError::Stranger { .. })), "{answer:?}");
         drop(client.ping(soon()));
     }
-    drop(daemon);
+    daemon.heard();
 }

@@ -1,0 +1,99 @@
+//! `polder audit`: what ran, and whether the record of it is whole.
+
+use crate::args::{AuditArgs, AuditExportArgs, AuditShowArgs, AuditVerb, AuditVerifyArgs};
+use crate::exit::{Failure, printable};
+use crate::render::text::tolerate_closed;
+use polder_audit::{Log, Verified, verify};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+pub(crate) fn audit(args: AuditArgs) -> Result<u8, Failure> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let directory = polder::audit::directory(&environment)
+        .ok_or_else(|| Failure::new("there is no home directory that could hold a log; set HOME or XDG_STATE_HOME"))?;
+    let log = Log::at(directory);
+    match args.verb {
+        AuditVerb::Show(args) => show(&log, &args),
+        AuditVerb::Verify(args) => check(&log, &args),
+        AuditVerb::Export(args) => export(&log, &args),
+    }
+}
+
+fn print(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for line in lines {
+        tolerate_closed(writeln!(out, "{line}"))?;
+    }
+    Ok(())
+}
+
+/// A line that is no record is shown as what it is; `verify` says what that means.
+fn records(log: &Log) -> Result<Vec<(String, Option<Value>)>, Failure> {
+    let lines = log.lines()?;
+    let texts = lines.iter().map(|line| String::from_utf8_lossy(line).into_owned());
+    Ok(texts
+        .map(|text| {
+            let value = serde_json::from_str(&text).ok();
+            (text, value)
+        })
+        .collect())
+}
+
+fn show(log: &Log, args: &AuditShowArgs) -> Result<u8, Failure> {
+    let records = records(log)?;
+    let newest = records.iter().skip(records.len().saturating_sub(args.last));
+    print(newest.map(|(text, value)| match value {
+        _ if args.json => text.clone(),
+        Some(value) => printable(&line(value)),
+        None => "(a line that is no record)".to_owned(),
+    }))?;
+    Ok(0)
+}
+
+/// One record in one line.
+fn line(record: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let data = &record["data"];
+    let rest = match record["kind"].as_str() {
+        Some("run-begin") => {
+            let accepted = data["accepted"].as_array().map_or(0, Vec::len);
+            let without = if accepted > 0 { format!(", without {accepted} guarantees") } else { String::new() };
+            format!(
+                "engine {}, network {}{without}, in {}",
+                text(&data["engine"]),
+                text(&data["network"]),
+                text(&data["workspace"])
+            )
+        }
+        Some("run-end") => match &data["outcome"]["error"] {
+            Value::String(error) => format!("of {}: {error}", data["begin"]),
+            _ => format!("of {}: exit code {}", data["begin"], data["outcome"]["exitCode"]),
+        },
+        _ => data.to_string(),
+    };
+    format!("{:>6}  {}  {:<9}  {rest}", record["seq"].to_string(), text(&record["time"]), text(&record["kind"]))
+}
+
+fn check(log: &Log, args: &AuditVerifyArgs) -> Result<u8, Failure> {
+    let Verified { records, head, findings } = verify(log, args.head.as_deref())?;
+    let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    if args.json {
+        print([json!({"ok": findings.is_empty(), "records": records, "head": head, "findings": told}).to_string()])?;
+    } else if findings.is_empty() {
+        let head = head.map(|head| format!(", the last one is {head}")).unwrap_or_default();
+        print([format!("ok: {records} records{head}")])?;
+    } else {
+        print(told.into_iter().map(|finding| format!("not whole: {finding}")))?;
+    }
+    Ok(u8::from(!findings.is_empty()))
+}
+
+fn export(log: &Log, args: &AuditExportArgs) -> Result<u8, Failure> {
+    let AuditExportArgs { after, json: _ } = args;
+    let newer =
+        |value: &Option<Value>| value.as_ref().is_none_or(|value| value["seq"].as_u64().is_none_or(|seq| seq > *after));
+    print(records(log)?.into_iter().filter(|(_, value)| newer(value)).map(|(text, _)| text))?;
+    Ok(0)
+}

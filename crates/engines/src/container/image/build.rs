@@ -1,0 +1,191 @@
+//! An image from a recipe, built once for the same content.
+
+use super::super::api::{
+    ApiError, Bases, BuildNetwork, BuildOptions, Client, Deadline, ImageFacts, ImageName, Progress,
+};
+use super::context::{Context, IGNORE_FILE};
+use super::lock::BuildLock;
+use super::recipe::{self, Place, RECIPE_BYTES_MAX};
+use super::tag::{hex, tag};
+use super::{ImageError, Pull, Settings};
+use polder_facts::HostFacts;
+use polder_plan::{MaskKind, Plan, Role};
+use polder_policy::NetworkMode;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of a recipe that came with the configuration, in the archive.
+const INLINE_RECIPE: &str = ".polder.dockerfile";
+/// What an image says about its own making.
+const LABEL: &str = "polder.content";
+
+pub(super) fn ready(
+    client: &Client,
+    plan: &Plan,
+    host: &HostFacts,
+    place: &Place,
+    settings: &Settings,
+) -> Result<ImageFacts, ImageError> {
+    let deadline = Deadline::after(settings.build_time);
+    let root = &host.tree.root;
+    let network = build_network(plan);
+    let (context, recipe) = prepare(root, &hidden(plan), place, network)?;
+    let content = digest(&context, &recipe, network)?;
+    let name = tag(root, &content);
+    if settings.pull != Pull::Always
+        && let Some(facts) = built(client, &name, &content)?
+    {
+        return Ok(facts);
+    }
+    let _turn = BuildLock::take(&name, host.user.uid, deadline).map_err(ImageError::Lock)?;
+    // Somebody else may have built it meanwhile.
+    if settings.pull != Pull::Always
+        && let Some(facts) = built(client, &name, &content)?
+    {
+        return Ok(facts);
+    }
+    let options = BuildOptions {
+        tag: name.clone(),
+        recipe,
+        network,
+        bases: if settings.pull == Pull::Always { Bases::Always } else { Bases::Missing },
+        labels: BTreeMap::from([(LABEL.to_owned(), hex(&content))]),
+    };
+    build(client, &context, &options, deadline)?;
+    if digest(&context, &options.recipe, network)? != content {
+        client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
+        return Err(ImageError::Changed);
+    }
+    client.inspect_image(&name, Deadline::quick()).map_err(ImageError::Build)
+}
+
+/// A build reaches no more than the command will.
+fn build_network(plan: &Plan) -> BuildNetwork {
+    match plan.network.value.mode {
+        NetworkMode::None | NetworkMode::Restricted => BuildNetwork::None,
+        NetworkMode::Full => BuildNetwork::Usual,
+    }
+}
+
+/// The paths in the workspace that nobody may read.
+fn hidden(plan: &Plan) -> BTreeSet<PathBuf> {
+    let workspace = plan.files.shown.iter().find(|shown| shown.role == Role::Workspace);
+    let Some(workspace) = workspace else { return BTreeSet::new() };
+    let masks = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide);
+    let below = masks.filter_map(|mask| mask.path.as_path().strip_prefix(workspace.guest.as_path()).ok());
+    below.map(Path::to_owned).collect()
+}
+
+/// What the build gets, and the recipe's name in it. The recipe was read and judged.
+fn prepare(
+    root: &Path,
+    hidden: &BTreeSet<PathBuf>,
+    place: &Place,
+    network: BuildNetwork,
+) -> Result<(Context, String), ImageError> {
+    let judge = |text: &str| {
+        if !recipe::has_from(text) {
+            return Err(ImageError::NoFrom);
+        }
+        match network {
+            BuildNetwork::None => recipe::reaches_nothing(text),
+            BuildNetwork::Usual => Ok(()),
+        }
+    };
+    match place {
+        Place::Inline(text) => {
+            judge(text)?;
+            let mut context = Context::gather(root, hidden, None)?;
+            // Neither is part of the workspace, so no `COPY .` takes them along.
+            let list = Path::new(IGNORE_FILE);
+            let mut ignored = match context.read(list, RECIPE_BYTES_MAX) {
+                Ok(own) => own,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => format!("{IGNORE_FILE}\n").into_bytes(),
+                Err(source) => return Err(ImageError::Context { path: list.to_owned(), source }),
+            };
+            ignored.extend_from_slice(format!("\n{INLINE_RECIPE}\n").as_bytes());
+            context.write(list.to_owned(), ignored);
+            context.write(INLINE_RECIPE.into(), text.clone().into_bytes());
+            Ok((context, INLINE_RECIPE.to_owned()))
+        }
+        Place::File(path) => {
+            let outside = || ImageError::Outside { path: path.clone() };
+            let below = path.strip_prefix(root).map_err(|_| outside())?;
+            let name = below.to_str().filter(|name| !name.is_empty()).ok_or_else(outside)?.to_owned();
+            // What is hidden is hidden from a build too, above all as its recipe.
+            if hidden.iter().any(|hidden| below.starts_with(hidden)) {
+                return Err(outside());
+            }
+            let mut context = Context::gather(root, hidden, Some(below))?;
+            let unreadable = |source| ImageError::Recipe { path: path.clone(), source };
+            let content = context.read(below, RECIPE_BYTES_MAX).map_err(unreadable)?;
+            let text = String::from_utf8(content)
+                .map_err(|_| unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is not text")))?;
+            judge(&text)?;
+            // Sent as it was judged, whatever stands there by then.
+            context.write(below.to_owned(), text.into_bytes());
+            Ok((context, name))
+        }
+    }
+}
+
+/// Everything that decides about an image.
+fn digest(context: &Context, recipe: &str, network: BuildNetwork) -> Result<[u8; 32], ImageError> {
+    let unreadable = |source| ImageError::Context { path: PathBuf::from("."), source };
+    let files = context.packed().digest().map_err(unreadable)?;
+    let mut digest = Sha256::new();
+    digest.update(b"polder image 1\0");
+    digest.update(match network {
+        BuildNetwork::None => b"none\0".as_slice(),
+        BuildNetwork::Usual => b"usual\0",
+    });
+    digest.update(recipe.as_bytes());
+    digest.update([0]);
+    digest.update(files);
+    Ok(digest.finalize().into())
+}
+
+/// The image of this content, if it is there and says so itself.
+fn built(client: &Client, name: &ImageName, content: &[u8; 32]) -> Result<Option<ImageFacts>, ImageError> {
+    match client.inspect_image(name, Deadline::quick()) {
+        Ok(facts) if facts.labels.get(LABEL) == Some(&hex(content)) => Ok(Some(facts)),
+        Ok(_) => Ok(None),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(source) => Err(ImageError::Ask { name: name.to_string(), source }),
+    }
+}
+
+fn build(client: &Client, context: &Context, options: &BuildOptions, deadline: Deadline) -> Result<(), ImageError> {
+    let mut layers = Vec::new();
+    let answer = client.build_image(options, &mut context.packed(), deadline, &mut |progress| {
+        if let Progress::Line(line) = progress {
+            layers.extend(layer(&line));
+        }
+    });
+    let error = match answer {
+        Ok(()) => return Ok(()),
+        Err(error) => error,
+    };
+    // What the steps before the failing one left has no name and is of no use to anybody.
+    for layer in layers.iter().rev() {
+        // Best effort on the way out of a failure, which is what the caller has to hear about.
+        let _ = client.remove_unnamed_image(layer, Deadline::quick());
+    }
+    Err(match error {
+        ApiError::Failed { said, last_lines } => ImageError::Failed { said, last_lines },
+        ApiError::Source { source, .. } => ImageError::Context { path: PathBuf::from("."), source },
+        other => ImageError::Build(other),
+    })
+}
+
+/// The id in a line such as ` ---> 0123456789ab`, which says what a step made.
+fn layer(line: &str) -> Option<String> {
+    let id = line.trim().strip_prefix("--")?.trim_start_matches('-').strip_prefix("> ")?;
+    let digits = id.len() >= 11 && id.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase());
+    digits.then(|| id.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

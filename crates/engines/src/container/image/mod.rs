@@ -1,0 +1,45 @@
+//! The image that a container is made from: there, got or built.
+//!
+//! `recipe` reads what a build would do and refuses what would reach further than the policy; `ignore` is the list of what
+//! a build does not get; `context` gathers what it gets, by descriptor, and `tar` packs it; `tag` names the result after
+//! everything that went into it, so that the same content is built once; `build` and `pull` ask the daemon. All but
+//! `context`, `build` and `pull` are pure.
+
+mod build;
+mod context;
+mod error;
+mod ignore;
+mod lock;
+mod pull;
+mod recipe;
+mod settings;
+mod tag;
+mod tar;
+
+pub(super) use error::ImageError;
+pub(super) use settings::{Pull, Settings};
+
+use super::api::{Client, ImageFacts};
+use polder_facts::HostFacts;
+use polder_plan::Plan;
+use polder_policy::Image;
+
+/// Sees to it that the daemon has the plan's image, and says what it knows of it; nothing for a plan without one.
+pub(super) fn ready(
+    client: &Client,
+    plan: &Plan,
+    host: &HostFacts,
+    settings: &Settings,
+) -> Result<Option<ImageFacts>, ImageError> {
+    let Some(image) = &plan.image else { return Ok(None) };
+    let facts = match &image.value {
+        Image::Named(text) => pull::ready(client, text, settings)?,
+        Image::Recipe(path) => build::ready(client, plan, host, &recipe::Place::File(path.into()), settings)?,
+        Image::Inline(text) => build::ready(client, plan, host, &recipe::Place::Inline(text.clone()), settings)?,
+        Image::Compose { .. } => return Err(ImageError::Compose),
+    };
+    if facts.system != "linux" && !facts.system.is_empty() {
+        return Err(ImageError::OtherSystem { system: facts.system });
+    }
+    Ok(Some(facts))
+}

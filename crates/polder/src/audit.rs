@@ -1,0 +1,151 @@
+//! Recording runs: what is written before a run begins and when it has ended, and what happens when it cannot be.
+//!
+//! A record is on the disk before the run begins, and that costs more than a sandbox does. So nothing is recorded unless a
+//! file asks for it, except for runs that go without something: no sandbox, or an accepted gap.
+
+use crate::error::Error;
+use crate::trust;
+use polder_audit::{AuditError, Kind, Log, digest};
+use polder_engine::{Accepted, EngineClass, Verdict};
+use polder_facts::Outcome;
+use polder_policy::{AuditMode, Policy, to_json};
+use polder_run::Chosen;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Where the log of this user is; absent when the user has no home.
+pub fn directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    Some(trust::store(environment)?.with_file_name("audit"))
+}
+
+/// Who records runs, and how strictly.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    directory: Option<PathBuf>,
+    mode: Option<AuditMode>,
+}
+
+/// A run that is in the log, or needs not be.
+#[derive(Debug)]
+#[must_use = "a run that began has to end in the log"]
+pub struct Entry {
+    begun: Option<(Log, u64)>,
+    warning: Option<String>,
+}
+
+/// Why a run does not start: it would not be in the log.
+#[derive(Debug, thiserror::Error)]
+pub enum Unrecorded {
+    /// The log cannot take it.
+    #[error("the run cannot be recorded, so it does not start")]
+    Log(#[from] AuditError),
+    /// There is no place for a log.
+    #[error("the run cannot be recorded, so it does not start: there is no home directory; set HOME or XDG_STATE_HOME")]
+    Nowhere,
+}
+
+impl Recorder {
+    pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>) -> Self {
+        Self { directory, mode }
+    }
+
+    /// Writes down that a run is about to begin, where it has to be.
+    pub(crate) fn begin(&self, chosen: &Chosen, policy: &Policy) -> Result<Entry, Error> {
+        let unsandboxed = chosen.fitted.report().class == EngineClass::None;
+        let weaker = !chosen.fitted.accepted().is_empty();
+        // Whether a run that cannot be recorded starts all the same.
+        let (recorded, strict) = match self.mode {
+            Some(AuditMode::Required) => (true, true),
+            Some(AuditMode::BestEffort) => (true, false),
+            Some(AuditMode::Off) => (unsandboxed, false),
+            None => (unsandboxed || weaker, unsandboxed),
+        };
+        if !recorded {
+            return Ok(Entry { begun: None, warning: None });
+        }
+        let written = match &self.directory {
+            Some(directory) => {
+                let log = Log::at(directory);
+                log.append(Kind::RunBegin, &described(chosen, policy)).map(|seq| (log, seq)).map_err(Unrecorded::Log)
+            }
+            None => Err(Unrecorded::Nowhere),
+        };
+        match written {
+            Ok(begun) => Ok(Entry { begun: Some(begun), warning: None }),
+            Err(error) if strict => Err(Error::Unrecorded(error)),
+            Err(error) => Ok(Entry { begun: None, warning: Some(whole(&error)) }),
+        }
+    }
+}
+
+impl Entry {
+    /// What the user should know: a run that is not recorded although it should be.
+    pub fn warning(&self) -> Option<String> {
+        self.warning.as_ref().map(|why| why.replace(", so it does not start", ""))
+    }
+
+    /// Writes down how it ended. The run is over, so all that is left to do about an error is to tell it.
+    pub fn end<E: std::error::Error>(self, ended: &Result<Outcome, E>) -> Result<(), AuditError> {
+        let Some((log, begin)) = self.begun else { return Ok(()) };
+        let how = match ended {
+            Ok(outcome) => json!({
+                "exitCode": outcome.exit_code(),
+                "ending": format!("{:?}", outcome.ending),
+                "limit": outcome.limit.map(|limit| limit.name()),
+                "violations": outcome.violations,
+                "wallMs": u64::try_from(outcome.usage.wall.as_millis()).unwrap_or(u64::MAX),
+            }),
+            Err(error) => json!({"error": error.to_string()}),
+        };
+        log.append(Kind::RunEnd, &json!({"begin": begin, "outcome": how})).map(drop)
+    }
+}
+
+/// What runs, by whom, and how it is kept. Never the command itself: only how many words it has.
+fn described(chosen: &Chosen, policy: &Policy) -> Value {
+    let fit = chosen.fitted.report();
+    let plan = chosen.fitted.plan();
+    let verdict = |verdict: &Verdict| match verdict {
+        Verdict::Enforced { .. } => "enforced",
+        Verdict::Weaker { .. } => "weaker",
+        Verdict::Cannot { .. } => "cannot",
+    };
+    let report: Map<String, Value> =
+        fit.verdicts.iter().map(|(guarantee, judged)| (guarantee.name().to_owned(), verdict(judged).into())).collect();
+    let accepted = |accepted: &Accepted| {
+        json!({
+            "guarantee": accepted.guarantee.name(),
+            "reason": accepted.gap.reason,
+            "by": accepted.origin.to_string(),
+        })
+    };
+    let accepted: Vec<Value> = chosen.fitted.accepted().iter().map(accepted).collect();
+    let workspace = plan.files.shown.first().map(|shown| shown.host.to_string());
+    let (uid, _) = polder_sys::wait::effective_ids();
+    json!({
+        "policy": digest(to_json(policy).to_string().as_bytes()),
+        "plan": plan.hash(),
+        "engine": fit.engine,
+        "class": fit.class.name(),
+        "sandbox": plan.sandbox,
+        "report": report,
+        "accepted": accepted,
+        "network": plan.network.value.mode.name(),
+        "workspace": workspace,
+        "words": plan.command.len(),
+        "uid": uid,
+        "pid": std::process::id(),
+    })
+}
+
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}

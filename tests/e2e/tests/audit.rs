@@ -1,0 +1,163 @@
+//! The record of what ran: what is in it, what happens when it cannot be written, and what `verify` finds.
+#![forbid(unsafe_code)]
+
+use polder_e2e::{Place, Said};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+const LOG: &str = "home/.local/state/polder/audit";
+
+fn place(user: &str) -> Place {
+    let place = Place::new();
+    place.write("home/.config/polder/polder.yaml", user);
+    place
+}
+
+fn records(place: &Place) -> Vec<Value> {
+    let said = place.says(&["audit", "export"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    said.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn verified(place: &Place) -> Said {
+    place.says(&["audit", "verify"])
+}
+
+#[test]
+fn a_run_in_a_sandbox_is_recorded_only_when_a_file_asks_for_it() {
+    let silent = Place::new();
+    assert_eq!(silent.says(&["run", "--", "true"]).code, 0);
+    assert!(!silent.has(LOG), "a record costs more than the sandbox does");
+    let asked = place("audit: required\n");
+    assert_eq!(asked.says(&["run", "--", "sh", "-c", "exit 3 # a-word-of-the-command"]).code, 3);
+    let records = records(&asked);
+    assert_eq!(records.len(), 2);
+    let (begin, end) = (&records[0]["data"], &records[1]["data"]);
+    assert_eq!((&records[0]["kind"], &records[1]["kind"]), (&"run-begin".into(), &"run-end".into()));
+    assert_eq!((&end["begin"], &end["outcome"]["exitCode"]), (&1.into(), &3.into()));
+    assert_eq!(
+        (begin["engine"].as_str(), begin["report"]["fs"].as_str(), begin["words"].as_u64()),
+        (Some("native"), Some("enforced"), Some(3))
+    );
+    assert_eq!(begin["policy"].as_str().map(str::len), Some(64));
+    // The text of a command is nobody's business later.
+    assert!(!asked.says(&["audit", "export"]).out.contains("a-word-of-the-command"));
+    assert_eq!(verified(&asked).code, 0);
+    let shown = asked.says(&["audit", "show"]).out;
+    assert!(shown.contains("run-begin") && shown.contains("of 1: exit code 3"), "{shown}");
+}
+
+#[test]
+fn a_run_without_a_sandbox_and_an_accepted_gap_are_always_recorded() {
+    for audit in ["", "audit: off\n"] {
+        let place = place(&format!("allow_unsandboxed: true\n{audit}"));
+        assert_eq!(place.says(&["run", "--engine", "none", "--", "true"]).code, 0);
+        let records = records(&place);
+        assert_eq!((records.len(), records[0]["data"]["class"].as_str()), (2, Some("none")), "{records:?}");
+        assert!(!records[0]["data"]["accepted"].as_array().expect("a list").is_empty());
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_does_not_start_where_that_is_required() {
+    for (name, spoil) in [
+        (
+            "a full disk",
+            (|place: &Place| {
+                fs::create_dir_all(place.dir().join(LOG)).expect("a directory");
+                set_private(place);
+                symlink("/dev/full", place.dir().join(LOG).join("audit.jsonl")).expect("a link");
+            }) as fn(&Place),
+        ),
+        ("a file in its place", |place: &Place| drop(place.write(LOG, ""))),
+        ("a directory for everybody", |place: &Place| fs::create_dir_all(place.dir().join(LOG)).expect("a directory")),
+    ] {
+        let required = place("audit: required\n");
+        spoil(&required);
+        let said = required.says(&["run", "--", "touch", "ran"]);
+        assert_eq!(said.code, 125, "{name}: {said:?}");
+        assert!(said.err.contains("cannot be recorded, so it does not start"), "{name}: {}", said.err);
+        assert!(!required.has("work/ran"), "{name}");
+        let best_effort = place("audit: best_effort\n");
+        spoil(&best_effort);
+        let said = best_effort.says(&["run", "--", "touch", "ran"]);
+        assert_eq!(said.code, 0, "{name}: {said:?}");
+        assert!(said.err.contains("cannot be recorded") && best_effort.has("work/ran"), "{name}: {}", said.err);
+        // Without a sandbox a run is recorded or does not start, unless somebody said otherwise.
+        let none = place("allow_unsandboxed: true\n");
+        spoil(&none);
+        let said = none.says(&["run", "--engine", "none", "--", "touch", "ran"]);
+        assert!(said.code == 125 && !none.has("work/ran"), "{name}: {said:?}");
+    }
+}
+
+fn set_private(place: &Place) {
+    let said = place.sh(&format!("chmod 700 ../{LOG}"));
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn a_project_has_no_say_in_it() {
+    let place = place("");
+    place.write("work/polder.yaml", "audit: off\n");
+    let said = place.says(&["run", "--trust", "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("`audit` counts in a system or user file only"), "{said:?}");
+}
+
+#[test]
+fn many_processes_write_one_chain_and_every_change_of_it_is_found() {
+    let place = place("audit: required\n");
+    let children: Vec<_> = (0..8).map(|_| place.polder(&["run", "--", "true"]).spawn().expect("polder")).collect();
+    for mut child in children {
+        assert!(child.wait().expect("polder").success());
+    }
+    let said = verified(&place);
+    assert!(said.code == 0 && said.out.starts_with("ok: 16 records"), "{said:?}");
+    let log = format!("{LOG}/audit.jsonl");
+    let whole = place.read(&log);
+    let lines: Vec<&str> = whole.lines().collect();
+    let changed = |lines: Vec<&str>| lines.join("\n") + "\n";
+    for (name, text, finding) in [
+        ("edit", whole.replacen("run-end", "run-enD", 1), "was changed"),
+        ("deletion", changed([&lines[..3], &lines[4..]].concat()), "record 4 is missing"),
+        ("truncation", changed(lines[..10].to_vec()), "the log ends at record 10, and record 16 was written"),
+        ("reorder", changed([&lines[..2], &[lines[3], lines[2]], &lines[4..]].concat()), "belongs elsewhere"),
+    ] {
+        place.write(&log, text);
+        let said = verified(&place);
+        assert!(said.code == 1 && said.out.contains(finding), "{name}: {said:?}");
+        place.write(&log, &whole);
+        assert_eq!(verified(&place).code, 0, "{name}: the control");
+    }
+    let said = place.says(&["audit", "verify", "--head", &"0".repeat(64), "--json"]);
+    let answer: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((said.code, &answer["ok"], &answer["records"]), (1, &false.into(), &16.into()));
+}
+
+#[test]
+fn the_log_is_out_of_reach_from_inside_also_when_it_lies_in_the_workspace() {
+    let place = place("audit: required\n");
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    let around = place.home().join(".local").display().to_string();
+    let attack = "cat state/polder/audit/audit.jsonl; rm -rf state/polder/audit; mv state/polder state/away; echo x >> state/polder/audit/audit.jsonl; true";
+    let said = place.says(&["run", "-C", &around, "--", "sh", "-c", attack]);
+    assert!(!said.out.contains("run-begin"), "{said:?}");
+    let said = verified(&place);
+    assert!(said.code == 0 && said.out.starts_with("ok: 4 records"), "{said:?}");
+    // The control: outside the same commands read it and remove it.
+    let said = place.sh(&format!("cd {around} && {attack}"));
+    assert!(said.out.contains("run-begin") && !place.has(format!("{LOG}/head")), "{said:?}");
+}
+
+#[test]
+fn steps_are_recorded_like_runs() {
+    let place = place("audit: required\n");
+    place.write(
+        "work/polder.yaml",
+        "steps: {a: {exec: 'true'}, b: {exec: 'exit 1'}, c: {exec: 'true', depends_on: b}}\n",
+    );
+    assert_eq!(place.says(&["steps"]).code, 1);
+    assert_eq!(records(&place).len(), 4, "two ran");
+    assert_eq!(verified(&place).code, 0);
+}

@@ -1,0 +1,88 @@
+//! `polder run --cow`: the tree stays as it is, and polder says where the changes are.
+#![forbid(unsafe_code)]
+
+use polder_e2e::Place;
+
+#[test]
+fn the_tree_stays_and_the_next_command_is_told() {
+    let place = Place::new();
+    place.write("work/file", "text\n");
+    let said = place.says(&["run", "--cow", "--", "sh", "-c", "echo more >> file; cat file; exit 3"]);
+    assert_eq!((said.code, said.out.as_str()), (3, "text\nmore\n"), "{said:?}");
+    let line = said.err.trim_end();
+    assert!(line.starts_with("polder: changes are in the workspace ") && !line.contains('\n'), "{line}");
+    assert!(line.contains("`polder workspace diff "), "{line}");
+    assert_eq!(place.read("work/file"), "text\n");
+    assert_eq!(place.names(), ["file"]);
+}
+
+#[test]
+fn a_run_that_changes_nothing_says_nothing_and_leaves_nothing() {
+    let place = Place::new();
+    place.write("work/file", "text\n");
+    for flags in [&["--cow"][..], &["--workspace", "w"], &["--discard"]] {
+        let said = place.says(&[&["run"], flags, &["--", "cat", "file"]].concat());
+        assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "text\n", ""), "{said:?}");
+    }
+    let thrown_away = place.says(&["run", "--discard", "--", "sh", "-c", "echo x > new"]);
+    assert_eq!((thrown_away.code, thrown_away.err.as_str()), (0, ""), "{thrown_away:?}");
+    let store = std::fs::read_dir(place.home().join(".local/state/polder/workspaces")).expect("the store");
+    assert_eq!(store.count(), 0);
+}
+
+#[test]
+fn programs_are_told_by_an_event() {
+    let place = Place::new();
+    let said = place.says(&["run", "--json", "--workspace", "w", "--", "touch", "new"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+    let event = said.out.lines().find(|line| line.contains("\"type\":\"changes\"")).expect("an event");
+    for part in ["\"workspace\":\"w\"", "\"changed\":true", "\"kept\":true"] {
+        assert!(event.contains(part), "{event}");
+    }
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn the_plan_says_it_and_has_another_hash() {
+    let place = Place::new();
+    let plan = |flags: &[&str]| place.says(&[&["run", "--dry-run"], flags, &["--", "true"]].concat()).out;
+    let hash = |plan: &str| plan.lines().last().map(str::to_owned);
+    let (direct, cow) = (plan(&[]), plan(&["--workspace", "w", "--from", "v", "--discard"]));
+    assert!(cow.contains("changes     cow (w), begins with those of v, thrown away at the end"), "{cow}");
+    assert!(cow.contains("in a layer of its own"), "{cow}");
+    assert_ne!(hash(&direct), hash(&cow));
+    assert!(!place.has("home/.local"), "a plan makes nothing");
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_and_never_in_place() {
+    let place = Place::new();
+    place.write("case.yaml", "sandboxes: {a: {workspace: {mode: worktree}}}\nsandbox: a\n");
+    let config = place.dir().join("case.yaml").display().to_string();
+    let said = place.says(&["run", "--config", &config, "--", "touch", "new"]);
+    assert_eq!(said.code, 125, "{said:?}");
+    assert!(said.err.contains("worktree") && said.err.contains("remedy"), "{said:?}");
+    let disk = place.says(&["run", "--cow", "--disk", "1M", "--", "touch", "new"]);
+    assert_eq!(disk.code, 125, "{disk:?}");
+    assert!(disk.err.contains("--accept disk"), "{disk:?}");
+    assert_eq!(place.says(&["run", "--cow", "--disk", "1M", "--accept", "disk", "--", "true"]).code, 0);
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn steps_of_another_tool_find_their_workspace_by_its_names() {
+    let place = Place::new();
+    let file =
+        "sandboxes: {a: {engine: native, workspace: {mode: cow}}, b: {engine: native}}\nsandbox: a\nversion: '1'\n";
+    place.write("work/.visor.yaml", file);
+    let print = ["--", "sh", "-c", "env | grep ^VISOR_ | sort"];
+    let said = place.says(&[&["run"][..], &print].concat());
+    let start = place.work().display().to_string();
+    let names = format!(
+        "VISOR_ORIGINAL_WORKDIR={start}\nVISOR_WORKSPACE_MAIN_PROJECT=/workspace\n\
+         VISOR_WORKSPACE_MAIN_PROJECT_NAME=work\nVISOR_WORKSPACE_ROOT=/workspace\n"
+    );
+    assert_eq!(said.out, names, "{said:?}");
+    let direct = place.says(&[&["run", "-s", "b"][..], &print].concat());
+    assert_eq!(direct.out, "", "{direct:?}");
+}

@@ -1,0 +1,172 @@
+//! `polder workspace`, used as people use it.
+#![forbid(unsafe_code)]
+
+use polder_e2e::{Place, Said};
+use serde_json::Value;
+use std::io::Write;
+use std::process::Stdio;
+
+/// A place whose tree has a few files.
+fn place() -> Place {
+    let place = Place::new();
+    let lines: String = (1..40).map(|line| format!("line {line}\n")).collect();
+    place.write("work/lines.txt", &lines);
+    place.write("work/gone.txt", "gone\n");
+    place.write("work/dir/moved.txt", "this moves\n");
+    place
+}
+
+/// Runs a shell text over the tree, in a workspace of this name.
+fn run(place: &Place, name: &str, script: &str) -> Said {
+    let said = place.says(&["run", "--workspace", name, "--", "sh", "-c", script]);
+    assert_eq!(said.code, 0, "{said:?}");
+    said
+}
+
+fn json(said: &Said) -> Value {
+    serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+}
+
+const CHANGES: &str = "sed -i 's/^line 5$/five/; s/^line 30$/thirty/' lines.txt; rm gone.txt; mv dir/moved.txt dir/here.txt; echo new > new.txt";
+
+#[test]
+fn the_tree_changes_only_when_it_is_applied() {
+    let place = place();
+    let before = place.read("work/lines.txt");
+    run(&place, "task", CHANGES);
+    assert_eq!(place.read("work/lines.txt"), before);
+    assert!(place.has("work/gone.txt") && !place.has("work/new.txt"));
+    let said = place.says(&["workspace", "apply"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(place.read("work/lines.txt").contains("five\n"));
+    assert!(!place.has("work/gone.txt") && place.has("work/new.txt") && place.has("work/dir/here.txt"));
+    let said = place.says(&["workspace", "revert"]);
+    assert_eq!((said.code, place.read("work/lines.txt")), (0, before), "{said:?}");
+    assert!(place.has("work/gone.txt") && !place.has("work/new.txt") && place.has("work/dir/moved.txt"));
+}
+
+#[test]
+fn every_verb_speaks_json() {
+    let place = place();
+    run(&place, "task", CHANGES);
+    let list = json(&place.says(&["workspace", "list", "--json"]));
+    assert_eq!(list["workspaces"][0]["name"], "task");
+    assert_eq!(list["workspaces"][0]["state"], "changed");
+    let diff = json(&place.says(&["workspace", "diff", "--json"]));
+    let changes = diff["changes"].as_array().expect("changes");
+    let whats: Vec<_> = changes.iter().map(|change| (change["path"].as_str(), change["what"].as_str())).collect();
+    let expected =
+        [("dir/here.txt", "renamed"), ("gone.txt", "deleted"), ("lines.txt", "modified"), ("new.txt", "added")];
+    assert_eq!(whats, expected.map(|(path, what)| (Some(path), Some(what))));
+    assert_eq!(changes[0]["from"], "dir/moved.txt");
+    assert_eq!(changes[2]["text"].as_array().map(Vec::len), Some(2), "two hunks");
+    let applied = json(&place.says(&["workspace", "apply", "--path", "new.txt", "--json"]));
+    assert_eq!(applied["changes"][3]["verdict"], "applied");
+    assert_eq!(applied["changes"][0]["verdict"], "not chosen");
+    let reverted = json(&place.says(&["workspace", "revert", "--json"]));
+    assert_eq!(reverted["reverted"], serde_json::json!(["new.txt"]));
+    let nothing = json(&place.says(&["workspace", "apply", "--resume", "--json"]));
+    assert_eq!(nothing["state"], "nothing was interrupted");
+    let gone = json(&place.says(&["workspace", "discard", "--json"]));
+    assert_eq!(gone["state"], "discarded");
+    assert_eq!(json(&place.says(&["workspace", "list", "--json"]))["workspaces"], serde_json::json!([]));
+}
+
+#[test]
+fn one_hunk_can_be_taken() {
+    let place = place();
+    run(&place, "task", CHANGES);
+    let said = place.says(&["workspace", "apply", "--hunk", "lines.txt:2"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let text = place.read("work/lines.txt");
+    assert!(text.contains("line 5\n") && text.contains("thirty\n") && !place.has("work/new.txt"), "{text}");
+    for wrong in ["lines.txt:9", "lines.txt", "lines.txt:x", "../x:1", "missing:1"] {
+        let said = place.says(&["workspace", "apply", "--hunk", wrong]);
+        assert_eq!(said.code, 125, "{wrong}: {said:?}");
+    }
+}
+
+/// `apply -p` with these answers.
+fn answered(place: &Place, answers: &str) -> Said {
+    let mut command = place.polder(&["workspace", "apply", "-p"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("polder");
+    child.stdin.take().expect("stdin").write_all(answers.as_bytes()).expect("answers");
+    child.wait_with_output().expect("polder").into()
+}
+
+#[test]
+fn questions_are_answered_piece_by_piece() {
+    let place = place();
+    run(&place, "task", CHANGES);
+    // The rename, the deletion, two hunks, the new file.
+    let said = answered(&place, "n\n?\ny\nn\ny\ny\n");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.contains("leave this out"), "`?` explains: {}", said.err);
+    let text = place.read("work/lines.txt");
+    assert!(text.contains("line 5\n") && text.contains("thirty\n"), "{text}");
+    assert!(!place.has("work/gone.txt") && place.has("work/new.txt") && place.has("work/dir/moved.txt"));
+}
+
+#[test]
+fn what_was_not_answered_is_not_done() {
+    let place = place();
+    run(&place, "task", CHANGES);
+    for answers in ["", "q\n", "n\nn\nd\nn\n"] {
+        let said = answered(&place, answers);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(place.has("work/gone.txt") && !place.has("work/new.txt"), "{answers:?}");
+    }
+    let said = answered(&place, "n\nn\na\nq\n");
+    assert!(said.code == 0 && place.read("work/lines.txt").contains("five\n"), "{said:?}");
+}
+
+#[test]
+fn a_conflict_is_exit_code_1_and_leaves_the_hosts_version() {
+    let place = place();
+    run(&place, "task", "echo theirs > gone.txt");
+    place.write("work/gone.txt", "mine\n");
+    let said = place.says(&["workspace", "apply"]);
+    assert!(said.code == 1 && said.out.contains("conflict gone.txt"), "{said:?}");
+    assert_eq!(place.read("work/gone.txt"), "mine\n");
+    assert_eq!(place.says(&["workspace", "apply", "--force", "gone.txt"]).code, 0);
+    assert_eq!(place.read("work/gone.txt"), "theirs\n");
+}
+
+#[test]
+fn nothing_speaks_to_the_terminal() {
+    let place = place();
+    run(&place, "task", r#"printf '\033]0;title\007' > "$(printf 'na\033[31mme')"; printf 'a\342\200\256b' > bidi"#);
+    for verb in [&["workspace", "diff"][..], &["workspace", "diff", "--stat"], &["workspace", "apply"]] {
+        let said = place.says(verb);
+        assert!(!said.out.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{said:?}");
+        assert!(said.out.contains("na\\u{1b}[31mme"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_workspace_that_is_not_there_is_polders_failure() {
+    let place = place();
+    for (arguments, word) in [
+        (&["workspace", "diff"][..], "polder run --cow"),
+        (&["workspace", "diff", "nobody"], "workspace list"),
+        (&["workspace", "diff", "../x"], "not a name"),
+        (&["workspace", "revert", "nobody"], "workspace list"),
+    ] {
+        let said = place.says(arguments);
+        assert!(said.code == 125 && said.err.contains(word), "{arguments:?}: {said:?}");
+    }
+    assert_eq!(place.says(&["workspace", "list"]).code, 0);
+}
+
+#[test]
+fn an_unnamed_workspace_gets_a_name_and_the_newest_is_meant() {
+    let place = place();
+    for text in ["first", "second"] {
+        let said = place.says(&["run", "--cow", "--", "sh", "-c", &format!("echo {text} > new.txt")]);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    assert_eq!(place.says(&["workspace", "list"]).out.lines().count(), 2);
+    place.says(&["workspace", "apply"]);
+    assert_eq!(place.read("work/new.txt"), "second\n");
+}
