@@ -28,17 +28,20 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     let home = planned.host().user.home.clone();
     let mut teller = Teller { json, violations: Vec::new(), changes: None };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
-    let streams = if json { Streams::Events { stdin: stream(0)? } } else { direct()? };
+    // What has a secret is looked at before it is passed on.
+    let looked_at = json || planned.has_secrets();
+    let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
-    let Begun { chosen, entry } = planned.begin()?;
+    let Begun { chosen, entry, secrets } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
         text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted())
             .iter()
             .for_each(|line| say(line));
     }
-    let sink = &mut |event| teller.tell(event);
+    let mut redaction = secrets.redaction();
+    let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| teller.tell(event));
     let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);

@@ -39,7 +39,12 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
     let home = planned.host().user.home.clone();
-    let Begun { chosen, entry } = planned.begin()?;
+    if planned.has_secrets() {
+        return Err(Failure::new(
+            "the policy gives the command a credential as a variable, and nobody could keep it from a terminal; use `polder run` without --tty",
+        ));
+    }
+    let Begun { chosen, entry, secrets: _ } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };

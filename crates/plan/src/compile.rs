@@ -90,7 +90,12 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         world == World::Open || system || shown()
     };
     let path = OsString::from("PATH");
-    if let Some(value) = inside.get(&path) {
+    if policy.image.is_some() {
+        // An image has programs of its own, and knows where; the engine that has the image asks it.
+        if !policy.env.set.iter().any(|set| set.value.0 == "PATH") {
+            inside.remove(&path);
+        }
+    } else if let Some(value) = inside.get(&path) {
         let cut = env::cut_path(value, is_visible);
         let kept = if cut.is_empty() { env::cut_path(DEFAULT_PATH.as_ref(), is_visible) } else { cut };
         inside.insert(path, kept);

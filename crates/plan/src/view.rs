@@ -35,7 +35,7 @@ const CONFIGURATION: &[Configuration] = &[
 ];
 
 /// Places inside that are polder's own: a bind there would undo the sandbox.
-const OWN_PLACES: [&str; 4] = ["/proc", "/dev", "/sys", "/run/polder"];
+const OWN_PLACES: [&str; 5] = ["/proc", "/dev", "/sys", "/run/polder", "/.polder"];
 
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
@@ -77,9 +77,11 @@ pub(crate) fn build(
     shown.sort_by_key(|entry| entry.guest.as_path().components().count());
 
     let made = world == World::Made;
+    // An image has programs and a configuration of its own.
+    let hosts_own = policy.image.is_none();
     let mut view = FileView {
-        system: if world == World::Open { Vec::new() } else { system(host) },
-        configuration: if made { CONFIGURATION.to_vec() } else { Vec::new() },
+        system: if world == World::Open || !hosts_own { Vec::new() } else { system(host) },
+        configuration: if made && hosts_own { CONFIGURATION.to_vec() } else { Vec::new() },
         written: if made { written(policy, identity) } else { Vec::new() },
         shown,
         masks: Vec::new(),

@@ -38,6 +38,7 @@
 
 pub mod audit;
 pub mod config;
+mod credentials;
 mod error;
 mod planned;
 mod sandbox;
@@ -46,6 +47,7 @@ mod steps;
 mod survey;
 pub mod trust;
 
+pub use credentials::{Redaction, Secrets};
 pub use error::Error;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;

@@ -1,6 +1,7 @@
 //! A decided run: look at it, then let it happen.
 
 use crate::audit::{Entry, Recorder, Unrecorded};
+use crate::credentials::Secrets;
 use crate::error::Error;
 use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
@@ -19,6 +20,7 @@ pub struct Planned {
     prepared: Prepared,
     policy: Policy,
     recorder: Recorder,
+    secrets: Secrets,
 }
 
 /// A run that is in the log, where it has to be, and may start.
@@ -27,6 +29,8 @@ pub struct Begun {
     pub chosen: Chosen,
     /// What ends it in the log.
     pub entry: Entry,
+    /// What must not be told of it.
+    pub secrets: Secrets,
 }
 
 /// What came of a run whose output was collected.
@@ -44,8 +48,8 @@ pub struct Finished {
 }
 
 impl Planned {
-    pub(crate) fn new(prepared: Prepared, policy: Policy, recorder: Recorder) -> Self {
-        Self { prepared, policy, recorder }
+    pub(crate) fn new(prepared: Prepared, policy: Policy, recorder: Recorder, secrets: Secrets) -> Self {
+        Self { prepared, policy, recorder, secrets }
     }
 
     /// What will happen.
@@ -73,16 +77,21 @@ impl Planned {
 
     /// The same if an engine may start it, else why nobody may.
     pub(crate) fn checked(self) -> Result<Self, Unfit> {
-        let Self { prepared: Prepared { plan, host, chosen }, policy, recorder } = self;
+        let Self { prepared: Prepared { plan, host, chosen }, policy, recorder, secrets } = self;
         let prepared = Prepared { plan, host, chosen: Ok(chosen?) };
-        Ok(Self { prepared, policy, recorder })
+        Ok(Self { prepared, policy, recorder, secrets })
+    }
+
+    /// Whether the command has a secret that must be kept out of what it writes, so that it cannot have a terminal.
+    pub fn has_secrets(&self) -> bool {
+        !self.secrets.is_empty()
     }
 
     /// Takes what is needed to start and writes down that it does, or says why nobody may.
     pub fn begin(self) -> Result<Begun, Error> {
         let chosen = self.prepared.chosen?;
         let entry = self.recorder.begin(&chosen, &self.policy)?;
-        Ok(Begun { chosen, entry })
+        Ok(Begun { chosen, entry, secrets: self.secrets })
     }
 
     /// Runs the command with no input and collects its output.
@@ -105,9 +114,10 @@ impl Planned {
 
     /// Runs the command with streams of the caller's choice and tells the caller what happens.
     pub fn run_with(self, streams: Streams, sink: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
-        let Begun { chosen, entry } = self.begin()?;
+        let Begun { chosen, entry, secrets } = self.begin()?;
+        let mut redaction = secrets.redaction();
         let sink = &mut |event| {
-            sink(event);
+            redaction.pass(event).into_iter().for_each(&mut *sink);
             ControlFlow::Continue(())
         };
         let supervision = Supervision { signals: None, ahead: None, parting: Parting::Wait, sink };

@@ -1,6 +1,7 @@
 //! Saying what a command may do.
 
 use crate::config::{self, Files};
+use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::Planned;
 use crate::steps::{PlannedSteps, StepsAsked};
@@ -207,8 +208,9 @@ impl Sandbox {
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
-        let prepared = polder_run::prepare(&policy, &command, root, start, self.environment.clone())?;
+        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
+        let prepared = polder_run::prepare(&placed, &command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
-        Ok(Planned::new(prepared, policy, recorder))
+        Ok(Planned::new(prepared, policy, recorder, secrets))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::audit::{Recorder, Unrecorded};
 use crate::config::Said;
+use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::{Begun, Planned};
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
@@ -219,7 +220,8 @@ fn planned_step(
 ) -> Result<PlannedStep, Error> {
     let outline = work.outline();
     let with_values = with_values(&policy, &outline);
-    let prepared = polder_run::prepare(&with_values, &words(&outline), root, start, environment.clone())?;
+    let Placed { policy: placed, secrets } = credentials::placed(&with_values, environment)?;
+    let prepared = polder_run::prepare(&placed, &words(&outline), root, start, environment.clone())?;
     let own = |variable: &Sourced<(String, String)>| {
         step.env.iter().any(|own| own.origin == variable.origin && own.value.0 == variable.value.0)
     };
@@ -234,7 +236,7 @@ fn planned_step(
     let waits_for = step.depends_on.iter().map(|dependency| dependency.value.clone()).collect();
     Ok(PlannedStep {
         work,
-        planned: Planned::new(prepared, with_values, recorder.clone()),
+        planned: Planned::new(prepared, with_values, recorder.clone(), secrets),
         policy,
         scope_env,
         waits_for,
@@ -395,10 +397,13 @@ impl PlannedSteps {
                     read
                 }
             };
+            let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
             let prepared =
-                polder_run::prepare(&policy, &words(&rendered), &self.root, &self.start, self.environment.clone())?;
-            let Begun { chosen, entry } = Planned::new(prepared, policy, self.recorder.clone()).begin()?;
-            let sink = &mut |event| tell(Message::Event(event));
+                polder_run::prepare(&placed, &words(&rendered), &self.root, &self.start, self.environment.clone())?;
+            let planned = Planned::new(prepared, policy, self.recorder.clone(), secrets);
+            let Begun { chosen, entry, secrets } = planned.begin()?;
+            let mut redaction = secrets.redaction();
+            let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| tell(Message::Event(event)));
             let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
             let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
             entry.end(&ended).map_err(Unrecorded::Log)?;

@@ -8,7 +8,7 @@
 use crate::document::Definition;
 use crate::fault::Fault;
 use crate::model::{
-    Access, Bind, Credential, EngineChoice, EnvPattern, Limits, Network, NetworkMode, PathPattern, Policy,
+    Access, Bind, Credential, EngineChoice, EnvPattern, Limits, Network, NetworkMode, PathPattern, Policy, Via,
 };
 use crate::overlap;
 use crate::said::Scope;
@@ -281,7 +281,9 @@ fn covers_bind(mine: &Bind, theirs: &Bind) -> bool {
 
 fn covers_credential(mine: &Credential, theirs: &Credential) -> bool {
     let hosts_ok = theirs.hosts.iter().all(|host| mine.hosts.contains(host));
-    mine.name == theirs.name && mine.source == theirs.source && hosts_ok
+    // The broker keeps it from the command; variables do not.
+    let via_ok = mine.via == theirs.via || mine.via == Via::Environment;
+    mine.name == theirs.name && mine.source == theirs.source && hosts_ok && via_ok
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ pub struct EnvPattern {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathPattern(pub String);
 
-/// A credential that the broker puts into requests.
+/// A credential for some hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
     /// Its name in reports.
@@ -238,6 +238,17 @@ pub struct Credential {
     pub source: String,
     /// The hosts that may see it.
     pub hosts: Vec<String>,
+    /// How it gets there.
+    pub via: Via,
+}
+
+/// How a credential gets to its hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// The broker puts it into requests, and the command never sees it.
+    Broker,
+    /// The command has it as variables.
+    Environment,
 }
 
 /// Directories kept between runs.
@@ -325,6 +336,16 @@ impl Network {
     /// This much, and no list.
     pub const fn of(mode: NetworkMode) -> Self {
         Self { mode, allow: Vec::new(), deny: Vec::new() }
+    }
+}
+
+impl Via {
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Broker => "broker",
+            Self::Environment => "environment",
+        }
     }
 }
 

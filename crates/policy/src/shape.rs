@@ -100,6 +100,7 @@ const STEPS: Shape = Shape::MapOf(&Shape::Step);
 const NETWORK_SHAPE: Shape = Shape::Either(&[Shape::Bool, Shape::Word(NETWORK_MODES), Shape::Map(&NETWORK)]);
 const LIMITS_SHAPE: Shape = Shape::Map(&LIMITS);
 
+pub(crate) const VIAS: &[&str] = &["broker", "environment"];
 pub(crate) const AUDIT_MODES: &[&str] = &["required", "best_effort", "off"];
 pub(crate) const NETWORK_MODES: &[&str] = &["none", "restricted", "full"];
 pub(crate) const OBSERVE_MODES: &[&str] = &["off", "cheap", "exact"];
@@ -144,7 +145,7 @@ static SANDBOX_KEYS: [Key; 24] = [
     key("workspace", WORKSPACE_SHAPE, "how the tree is protected from the run"),
     key("protect", TEXTS, "paths that cannot be written"),
     key("deny_read", TEXTS, "paths that cannot be read"),
-    key("credentials", Shape::ListOf(&Shape::Map(&CREDENTIAL)), "secrets that the broker puts into requests"),
+    key("credentials", Shape::ListOf(&Shape::Map(&CREDENTIAL)), "secrets for some hosts"),
     key("cache", Shape::Map(&CACHE), "directories kept between runs"),
     key("require", Shape::ListOf(&Shape::Guarantee), "guarantees that must be enforced in full"),
     key("accept", Shape::ListOf(&Shape::Guarantee), "guarantees whose gaps are accepted"),
@@ -235,6 +236,7 @@ static CREDENTIAL: Table = Table {
         required("name", Shape::Text, "its name in reports"),
         required("source", Shape::Text, "where the secret is, as in `env:GITHUB_TOKEN`"),
         required("hosts", TEXTS, "the hosts that may see it"),
+        key("via", Shape::Word(VIAS), "`broker` when absent; `environment` gives it to the command, as variables"),
     ]],
 };
 

@@ -6,7 +6,7 @@ pub use json::to_json;
 
 use crate::fault::printable;
 use crate::model::{
-    Access, Cache, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network, Policy, Workdir, Workspace,
+    Access, Cache, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network, Policy, Via, Workdir, Workspace,
 };
 use polder_facts::{Origin, Sourced};
 use serde_json::Value;
@@ -70,7 +70,11 @@ pub fn show(policy: &Policy) -> String {
     lines.list("credentials", credentials, |credential| {
         let (name, source) = (quoted(&credential.name), quoted(&credential.source));
         let hosts: Vec<_> = credential.hosts.iter().map(|host| quoted(host)).collect();
-        format!("{{name: {name}, source: {source}, hosts: [{}]}}", hosts.join(", "))
+        let via = match credential.via {
+            Via::Broker => "",
+            Via::Environment => ", via: environment",
+        };
+        format!("{{name: {name}, source: {source}, hosts: [{}]{via}}}", hosts.join(", "))
     });
     if let Some(cache) = cache {
         lines.value("cache", cache_word(&cache.value), &cache.origin);

@@ -6,7 +6,7 @@
 use crate::builtin::ENV_PASS;
 use crate::document::{Definition, Document, Level, Source};
 use crate::fault::printable;
-use crate::model::{Access, EnvPattern, Image};
+use crate::model::{Access, EnvPattern, Image, Via};
 use polder_facts::{Origin, Sourced};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -91,7 +91,11 @@ fn definition_asks(name: &str, definition: &Definition) -> Vec<Ask> {
     }
     for credential in definition.credentials.iter().flat_map(|list| &list.value) {
         let hosts = credential.value.hosts.join(", ");
-        ask(&credential.origin, format!("the credential `{}` for {hosts}", credential.value.source));
+        let how = match credential.value.via {
+            Via::Broker => "",
+            Via::Environment => ", in the command's own variables",
+        };
+        ask(&credential.origin, format!("the credential `{}` for {hosts}{how}", credential.value.source));
     }
     for guarantee in definition.accept.iter().flat_map(|list| &list.value) {
         ask(&guarantee.origin, format!("to accept gaps in `{}`", guarantee.value));

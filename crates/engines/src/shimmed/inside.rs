@@ -19,7 +19,12 @@ pub(crate) fn c(text: impl AsRef<OsStr>) -> CString {
 
 /// The shim's half of a sandbox. `counted` says that a cgroup holds the limit on processes.
 pub(crate) fn inside(fitted: &Fitted, terminal: Option<Terminal>, counted: bool) -> Inside {
-    let (plan, host) = (fitted.plan(), fitted.host());
+    inside_of(fitted.plan(), fitted, terminal, counted)
+}
+
+/// The same for an engine that has filled in what only it could know, such as the variables of an image.
+pub(crate) fn inside_of(plan: &Plan, fitted: &Fitted, terminal: Option<Terminal>, counted: bool) -> Inside {
+    let host = fitted.host();
     let second_layer = !fitted.accepts(Guarantee::SecondLayer) || host.landlock_abi > 0;
     let filtered = !fitted.accepts(Guarantee::Syscalls);
     let guarded = if plan.files.reserved.is_empty() { syscalls::Guarded::No } else { syscalls::Guarded::Yes };

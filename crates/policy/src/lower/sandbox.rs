@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::document::{Definition, Level};
 use crate::fault::Fault;
 use crate::model::{
-    Access, Bind, Cache, Credential, EngineChoice, Limits, Network, NetworkMode, Workdir, Workspace, WorkspaceMode,
+    Access, Bind, Cache, Credential, EngineChoice, Limits, Network, NetworkMode, Via, Workdir, Workspace, WorkspaceMode,
 };
 use crate::rules;
 use crate::tree::{Node, Value};
@@ -220,7 +220,11 @@ impl Lower<'_> {
             self.fault(hosts.line, "`hosts` is empty: nobody could see the credential");
         }
         let hosts = parsed_hosts.into_iter().map(|host| host.value).collect();
-        let credential = Credential { name: parsed_name?.value, source: parsed_source?.value, hosts };
+        let via = match node.get("via").and_then(Node::text) {
+            Some("environment") => Via::Environment,
+            Some(_) | None => Via::Broker,
+        };
+        let credential = Credential { name: parsed_name?.value, source: parsed_source?.value, hosts, via };
         Some(self.sourced(credential, name.line))
     }
 

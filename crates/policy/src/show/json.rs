@@ -67,7 +67,7 @@ pub fn to_json(policy: &Policy) -> Value {
         "protect": many(protect, |path| path.0.as_str().into()),
         "deny_read": many(deny_read, |path| path.0.as_str().into()),
         "unprotect": many(unprotect, |path| path.0.as_str().into()),
-        "credentials": many(credentials, |c| json!({ "name": c.name, "source": c.source, "hosts": c.hosts })),
+        "credentials": many(credentials, |c| json!({ "name": c.name, "source": c.source, "hosts": c.hosts, "via": c.via.name() })),
         "cache": cache.as_ref().map(|cache| one(cache, |cache| json!({
             "paths": cache.paths.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "prefix": cache.prefix,

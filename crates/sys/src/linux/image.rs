@@ -5,7 +5,7 @@
 
 use super::recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
-    Observation, Reserved, Source, Step, Swept,
+    Observation, Reserved, Root, Source, Step, Swept,
 };
 use super::syscalls::{Guarded, Observe};
 use crate::command::{Command, Rlimit, Terminal};
@@ -59,6 +59,7 @@ impl<'a> Image<'a> {
 pub(crate) struct GroundImage<'a> {
     pub(crate) identity: Identity,
     pub(crate) net: NetNamespace,
+    pub(crate) root: Root,
     pub(crate) scratch_bytes: u64,
     pub(crate) steps: List<'a, Step<&'a CStr>>,
     pub(crate) hostname: &'a CStr,
@@ -195,7 +196,7 @@ macro_rules! fields {
         }
     };
 }
-fields!(Ground, GroundImage<'a> { identity, net, scratch_bytes, steps, hostname });
+fields!(Ground, GroundImage<'a> { identity, net, root, scratch_bytes, steps, hostname });
 fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
 fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
 fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, observe, command });
@@ -235,6 +236,7 @@ macro_rules! variants {
 variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
 variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
+variants!(Root, Root { 0 = Made {}, 1 = Found {} });
 variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
 variants!(Observe, Observe { 0 = Off {}, 1 = Cheap {}, 2 = Exact {} });

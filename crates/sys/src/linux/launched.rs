@@ -266,9 +266,21 @@ pub(crate) struct Child {
     pub(crate) pid: i32,
     pub(crate) pidfd: OwnedFd,
     reaped: bool,
+    /// Whether it is another process's child: it can be ended and waited for, and its parent collects it.
+    anothers: bool,
 }
 
 impl Child {
+    /// Somebody else's child, by its handle.
+    pub(crate) fn of_another(pid: i32, pidfd: OwnedFd) -> Self {
+        Self { pid, pidfd, reaped: false, anothers: true }
+    }
+
+    /// Leaves it to itself.
+    pub(crate) fn let_go(&mut self) {
+        self.reaped = true;
+    }
+
     pub(crate) fn kill(&self) {
         kill(self.pidfd.as_fd());
     }
@@ -282,6 +294,13 @@ impl Child {
     /// Waits for the end; gives the exit code or 128 and the signal.
     pub(crate) fn reap(&mut self) -> i32 {
         if self.reaped {
+            return 0;
+        }
+        if self.anothers {
+            self.reaped = true;
+            let mut gone = libc::pollfd { fd: self.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, valid for the call.
+            while check_int(unsafe { libc::poll(&raw mut gone, 1, -1) }) == Err(Errno(libc::EINTR)) {}
             return 0;
         }
         // SAFETY: all-zero is a valid `siginfo_t`.
@@ -349,7 +368,7 @@ pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: 
         unsafe { libc::_exit(0) };
     }
     // SAFETY: the kernel just made this descriptor for us.
-    Ok(Child { pid: pid as i32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false })
+    Ok(Child { pid: pid as i32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false, anothers: false })
 }
 
 /// Room for the few frames between a clone and exec.
@@ -383,7 +402,7 @@ pub(crate) fn clone_sharing(mut body: impl FnMut()) -> Result<Child, Errno> {
         answer?
     };
     // SAFETY: the kernel just made this descriptor for us.
-    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false })
+    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false, anothers: false })
 }
 
 /// Every namespace but the network's and the cgroup's, which the child makes after it has joined.

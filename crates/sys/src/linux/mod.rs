@@ -9,6 +9,7 @@ pub mod cgroup;
 mod child;
 mod creds;
 mod denials;
+mod door;
 pub mod facts;
 pub mod filter;
 mod foreign;
@@ -26,6 +27,7 @@ mod notify;
 mod observer;
 pub mod outside;
 mod peers;
+mod porter;
 pub mod probe;
 mod recipe;
 mod seccomp;
@@ -40,6 +42,7 @@ mod wire;
 
 pub use cell::{Cell, spawn};
 pub use denials::{Denial, DenialKind};
+pub use door::{Door, Porter};
 pub use foreign::{
     FIRST_ADDED, Foreign, ForeignError, Outer, OuterShown, become_shim_if_asked, memory_file, own_namespaces,
     shim_argv, spawn_foreign,
@@ -49,5 +52,5 @@ pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
-    Observation, Recipe, Reserved, Source, Staging, Step, Swept,
+    Observation, Recipe, Reserved, Root, Source, Staging, Step, Swept,
 };

@@ -29,6 +29,11 @@ pub(crate) enum Tag {
     Denials = 7,
     /// Caller: the maps are written, go on; mapped trees are attached.
     Go = 16,
+    /// Caller, to a porter: let a run in, whose shim speaks by the attached socket. a, b: uid and gid inside, c: the
+    /// caller's umask, and 0o10000 if the porter maps them, d, e: the caller's pid and mount namespace, f: whether the run has a network of its own.
+    Enter = 20,
+    /// Porter: the run is in; a descriptor of its shim is attached.
+    Entered = 21,
     /// Caller: send this signal to the command. a: the signal.
     Signal = 17,
     /// Caller: what must not stay is set aside, and nothing is left to do.

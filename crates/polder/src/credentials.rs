@@ -1,0 +1,131 @@
+//! Credentials that a command gets as variables: placed for one run, and kept out of what it writes.
+//!
+//! The other way, in which the broker puts them into requests and the command never has them, stays in the plan for the
+//! engines to judge.
+
+use crate::error::Error;
+use polder_facts::{Event, EventKind, Output, Sourced};
+use polder_plan::filter_environment;
+use polder_policy::{Credential, Fault, Faults, Policy, Via};
+use polder_secrets::{Redactor, Secret, place_github, read};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// The one credential that has a known form as variables.
+const GITHUB: &str = "github";
+
+/// The secrets of a run.
+#[derive(Clone, Debug)]
+pub struct Secrets(Arc<Vec<Secret<String>>>);
+
+/// A policy with its secrets in its variables; lives as long as it takes to make a plan.
+pub(crate) struct Placed {
+    pub(crate) policy: Policy,
+    pub(crate) secrets: Secrets,
+}
+
+/// Reads what the policy names and places it.
+pub(crate) fn placed(policy: &Policy, environment: &BTreeMap<OsString, OsString>) -> Result<Placed, Error> {
+    let mut placed = policy.clone();
+    let (mut secrets, mut faults) = (Vec::new(), Vec::new());
+    placed.credentials.retain(|credential| credential.value.via == Via::Broker);
+    for Sourced { value, origin } in policy.credentials.iter().filter(|known| known.value.via == Via::Environment) {
+        let Credential { name, source, hosts, via: _ } = value;
+        let mut fault = |message: String, hint: Option<&str>| {
+            faults.push(Fault { origin: origin.clone(), message, hint: hint.map(str::to_owned) });
+        };
+        if name != GITHUB {
+            let hint = "another secret passes by its name in `env_passthrough`";
+            fault(format!("`via: environment` knows the credential `{GITHUB}`, not `{name}`"), Some(hint));
+            continue;
+        }
+        if let Some(host) = hosts.iter().find(|host| host.contains(['*', ':', '/'])) {
+            fault(format!("`{host}` is not one host, and git rewrites the addresses of one host"), None);
+            continue;
+        }
+        match read(source, environment) {
+            Ok(token) => {
+                let inside = filter_environment(&placed.env, environment).into_iter();
+                let inside =
+                    inside.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+                for (name, value) in place_github(&token, hosts, &inside.collect()) {
+                    placed.env.set.push(Sourced::new((name, value.reveal().clone()), origin.clone()));
+                }
+                secrets.push(token);
+            }
+            Err(error) => fault(error.to_string(), None),
+        }
+    }
+    if faults.is_empty() {
+        Ok(Placed { policy: placed, secrets: Secrets(Arc::new(secrets)) })
+    } else {
+        Err(Faults(faults).into())
+    }
+}
+
+impl Secrets {
+    /// Whether there are none, so that output needs not be looked at.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Looks for them in the events of one run.
+    pub fn redaction(&self) -> Redaction {
+        let redactor = || Redactor::new(self.0.iter());
+        Redaction { needed: !self.is_empty(), stdout: redactor(), stderr: redactor(), seq: 0 }
+    }
+}
+
+/// Events of one run without its secrets.
+#[derive(Debug)]
+pub struct Redaction {
+    needed: bool,
+    stdout: Redactor,
+    stderr: Redactor,
+    seq: u64,
+}
+
+impl Redaction {
+    /// What may be told of this event, and of what was held back before it.
+    pub fn pass(&mut self, event: Event) -> Vec<Event> {
+        if !self.needed {
+            return vec![event];
+        }
+        let Event { run, seq: _, time, kind } = event;
+        let kinds = match kind {
+            EventKind::Output(Output::Stdout, bytes) => {
+                vec![EventKind::Output(Output::Stdout, self.stdout.pass(&bytes))]
+            }
+            EventKind::Output(Output::Stderr, bytes) => {
+                vec![EventKind::Output(Output::Stderr, self.stderr.pass(&bytes))]
+            }
+            // Nothing is written any more.
+            exit @ EventKind::Exit(_) => vec![
+                EventKind::Output(Output::Stdout, self.stdout.end()),
+                EventKind::Output(Output::Stderr, self.stderr.end()),
+                exit,
+            ],
+            EventKind::Violation(mut violation) => {
+                violation.target = self.clean(&violation.target);
+                violation.exe = violation.exe.map(|exe| self.clean(&exe));
+                vec![EventKind::Violation(violation)]
+            }
+            other => vec![other],
+        };
+        let told = kinds.into_iter().filter(|kind| !matches!(kind, EventKind::Output(_, bytes) if bytes.is_empty()));
+        let numbered = told.map(|kind| {
+            self.seq += 1;
+            Event { run: run.clone(), seq: self.seq, time, kind }
+        });
+        numbered.collect()
+    }
+
+    /// A text of its own, not a piece of a stream.
+    fn clean(&self, text: &str) -> String {
+        let mut redactor = self.stdout.fresh();
+        let mut bytes = redactor.pass(text.as_bytes());
+        bytes.extend(redactor.end());
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
