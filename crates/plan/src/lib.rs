@@ -5,6 +5,7 @@
 //! the clock or starts a process; the same policy and facts give the same plan.
 #![forbid(unsafe_code)]
 
+mod caches;
 mod compile;
 mod env;
 mod explain;
@@ -13,11 +14,12 @@ mod sensitive;
 mod standing;
 mod view;
 
+pub use caches::{candidates as cache_candidates, repository as cache_repository};
 pub use compile::{Fault, Faults, compile, compile_in};
 pub use env::filter as filter_environment;
 pub use plan::{
-    Configuration, FileView, Identity, Mask, MaskKind, Plan, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
-    World, Written,
+    Caches, Configuration, FileView, Identity, Kept, Mask, MaskKind, Plan, Reserved, Role, Scope, Sharing, Shown,
+    Swept, SystemEntry, SystemKind, World, Written,
 };
 pub use sensitive::{is_probing, risk};
 pub use standing::{Denied, Standing, Way, Wish};

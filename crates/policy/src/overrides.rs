@@ -36,6 +36,8 @@ pub struct Overrides {
     pub workdir: Option<String>,
     /// `--observe off|cheap|exact`.
     pub observe: Option<String>,
+    /// `--untrusted`.
+    pub untrusted: Option<bool>,
     /// `--memory SIZE`.
     pub memory: Option<String>,
     /// `--cpus NUMBER`.
@@ -74,6 +76,7 @@ impl Overrides {
             discard: None,
             workdir: None,
             observe: None,
+            untrusted: None,
             memory: None,
             cpus: None,
             pids: None,
@@ -109,6 +112,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         discard,
         workdir,
         observe,
+        untrusted,
         memory,
         cpus,
         pids,
@@ -159,6 +163,9 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
     }
     // Last: a grant is what somebody adds to a command line that was not enough.
     allow.iter().for_each(|grant| said.grant(grant, &flag("--allow")));
+    if *untrusted == Some(true) {
+        said.untrusted = Some(Sourced::new((), flag("--untrusted")));
+    }
     said.definition.require = guarantees(&mut said, require, &flag("--require"));
     let accept = guarantees(&mut said, accept, &flag("--accept"));
     if !accept.is_empty() {
@@ -173,7 +180,7 @@ fn guarantees(said: &mut Said<'_>, names: &[String], origin: &Origin) -> Vec<Sou
 }
 
 /// Variables that are policy.
-const POLICY_VARIABLES: [&str; 8] = [
+const POLICY_VARIABLES: [&str; 9] = [
     "POLDER_SANDBOX",
     "POLDER_ENGINE",
     "POLDER_NETWORK",
@@ -182,6 +189,7 @@ const POLICY_VARIABLES: [&str; 8] = [
     "POLDER_PIDS",
     "POLDER_TIMEOUT",
     "POLDER_READ_ONLY",
+    "POLDER_UNTRUSTED",
 ];
 /// Variables that other parts of polder read.
 const OTHER_VARIABLES: [&str; 2] = ["POLDER_TRUST_PROJECT", "POLDER_LOG"];
@@ -209,6 +217,11 @@ pub(crate) fn environment<'a>(
             "POLDER_READ_ONLY" => match value.as_str() {
                 "1" | "true" => said.read_only(true, &origin),
                 "0" | "false" => said.read_only(false, &origin),
+                _ => said.fault(&origin, format!("`{value}` is not true or false")),
+            },
+            "POLDER_UNTRUSTED" => match value.as_str() {
+                "1" | "true" => said.untrusted = Some(Sourced::new((), origin)),
+                "0" | "false" => {}
                 _ => said.fault(&origin, format!("`{value}` is not true or false")),
             },
             // A misspelt variable would otherwise be a rule that silently does not hold.

@@ -30,6 +30,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             discard: Some(true),
             observe: Some("exact".to_owned()),
             workdir: text("host"),
+            untrusted: Some(true),
             memory: text("1G"),
             cpus: text("0.5"),
             pids: text("9"),
@@ -84,6 +85,7 @@ fn every_flag_has_its_effect_and_its_origin() {
           - .git/config                                               # built-in
         unprotect:
           - sub/.git/hooks                                            # flag --allow
+        untrusted: true                                               # flag --untrusted
         require:
           - fs                                                        # flag --require
         accept:

@@ -9,6 +9,7 @@ pub mod cgroup;
 mod child;
 mod creds;
 mod denials;
+pub mod directory;
 mod door;
 pub mod facts;
 pub mod filter;
