@@ -112,6 +112,7 @@ impl Plan {
                 Role::Workspace | Role::Repository => {
                     ("read_only", Way::Other("the workspace is read-only; run without `read_only`".to_owned()))
                 }
+                Role::Cache => ("cache, read-only", Way::Other("the policy makes this cache read-only".to_owned())),
                 Role::Bind => ("bind, read-only", Way::Show),
             };
             let rule = format!("{what} ({})", shown.origin);
