@@ -6,7 +6,7 @@ use crate::shimmed::{Judge, enforced, gap};
 use polder_engine::{EngineClass, Fit, Verdict};
 use polder_facts::{CgroupVersion, Gap, Guarantee, HostFacts, Mechanism, Origin};
 use polder_plan::Plan;
-use polder_policy::Image;
+use polder_policy::{Image, NetworkMode};
 use std::collections::BTreeMap;
 
 pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts) -> Fit {
@@ -87,10 +87,14 @@ fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
     if let Some(image) = &plan.image {
         match image.value {
             Image::Named(_) | Image::Recipe(_) | Image::Inline(_) => {}
-            Image::Compose { .. } => {
-                let reason = format!("{}: services of a compose file are not in this build", image.origin);
-                gaps.push(gap(reason, Some("use `image` or `dockerfile`".to_owned())));
-            }
+            Image::Compose { .. } => match plan.network.value.mode {
+                NetworkMode::None => {}
+                // They would listen where others can reach them.
+                NetworkMode::Restricted | NetworkMode::Full => {
+                    let reason = "services of a compose file share a loopback with the command, and no other network";
+                    gaps.push(gap(format!("{}: {reason}", image.origin), Some("use `network: false`".to_owned())));
+                }
+            },
         }
     }
     if let Some(table) = plan.engine_options.get(kind.id())

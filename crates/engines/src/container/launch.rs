@@ -1,6 +1,7 @@
 //! From a judged plan to a run in a container. Thin: everything was decided before.
 
 use super::api::Client;
+use super::compose::{self, Beside, Project};
 use super::daemon::connect;
 use super::kind::Kind;
 use super::life::Container;
@@ -25,10 +26,12 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
+    // Before anything is made: what is wrong with it is said first.
+    let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
     tidy(&client, uid);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
-    let image = ready_image(&client, kind, fitted)?;
+    let image = ready_image(&client, kind, fitted, project.as_ref())?;
     let program = own_program(&place, image.env.is_some()).map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)
@@ -56,14 +59,19 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         layers: layers.as_ref(),
         shown: &shown,
         labels: &owner::labels(uid),
+        names: &project.as_ref().map(Project::names).unwrap_or_default(),
     };
     let lowered = lower(fitted, terminal, &setting);
     let container = Arc::new(Container::start(client, kind, &lowered, place)?);
+    let beside = match &project {
+        Some(project) => Some(Beside::start(kind, fitted, project, &container, &owner::labels_of_service(uid))?),
+        None => None,
+    };
     let Lowered { ground, inside, .. } = lowered;
     let recipe = Recipe { ground, inside, cgroup: None, stdio };
     let launched = container.enter(&recipe).map_err(describe)?;
     drop(held);
-    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), container }))
+    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), beside, container }))
 }
 
 /// Removes, once in the life of this process, what killed ones left behind.
@@ -76,9 +84,10 @@ fn tidy(client: &Client, uid: u32) {
     });
 }
 
-/// A run in a container. The run ends before the container does.
+/// A run in a container. The run ends first, then the services beside it, then the container whose network they share.
 struct Contained {
     run: Box<dyn Running>,
+    beside: Option<Beside>,
     container: Arc<Container>,
 }
 
@@ -108,10 +117,11 @@ impl Running for Contained {
     }
 
     fn finish(self: Box<Self>, _: Parting) -> Finished {
-        let Self { run, container } = *self;
+        let Self { run, beside, container } = *self;
         // There is a container to remove: nobody leaves early.
         let Finished { limit, violations } = run.finish(Parting::Wait);
         let reached = container.watched().reached();
+        drop(beside);
         drop(container);
         let limit = match reached {
             _ if limit.is_some() => limit,
