@@ -42,6 +42,8 @@ pub(crate) enum Verb {
     Config(ConfigArgs),
     /// Trust this very content of the project's configuration file.
     Trust(TrustArgs),
+    /// List or clear what is kept between runs.
+    Cache(CacheArgs),
     /// Show, check or export the record of what ran.
     Audit(AuditArgs),
     /// Print completions for a shell.
@@ -90,6 +92,9 @@ pub(crate) struct PolicyArgs {
     /// Where the workspace appears inside: an absolute path, or `host` for its own.
     #[arg(long, value_name = "PATH", help_heading = "Policy")]
     pub(crate) workdir: Option<String>,
+    /// What runs is not trusted with caches: they are restored read-only, and none is made.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) untrusted: bool,
     /// Keep changes apart from the real tree.
     #[arg(long, help_heading = "Policy")]
     pub(crate) cow: bool,
@@ -387,6 +392,33 @@ pub(crate) struct TrustArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    pub(crate) verb: CacheVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheVerb {
+    /// List the caches of this repository.
+    List(CacheWhichArgs),
+    /// Remove the caches of this repository; what a run uses stays.
+    Clear(CacheWhichArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CacheWhichArgs {
+    /// Work on this directory instead of the current one.
+    #[arg(short = 'C', long, value_name = "DIR", conflicts_with = "all")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Those of every repository.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print what is there, or what was done, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     pub(crate) verb: AuditVerb,
@@ -496,6 +528,7 @@ impl PolicyArgs {
             env,
             read_only,
             workdir,
+            untrusted,
             cow,
             workspace,
             from,
@@ -524,6 +557,7 @@ impl PolicyArgs {
             from,
             discard: discard.then_some(true),
             workdir,
+            untrusted: untrusted.then_some(true),
             memory,
             cpus,
             pids,

@@ -3,7 +3,7 @@
 use crate::env;
 use crate::plan::{Identity, Plan, World};
 use crate::view::{self, Viewed};
-use polder_facts::{GuestPath, HostFacts, Origin, Sourced};
+use polder_facts::{GuestPath, HostFacts, Origin, Sourced, UserFacts};
 use polder_policy::Policy;
 use std::ffi::OsString;
 use std::fmt;
@@ -74,7 +74,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
     if command.iter().any(|argument| argument.as_encoded_bytes().contains(&0)) {
         faults.push(Fault::new(Origin::BuiltIn, "an argument contains a NUL byte", "no program can receive it"));
     }
-    let Viewed { files, workdir } = match view::build(world, policy, host, &identity) {
+    let Viewed { files, workdir, caches } = match view::build(world, policy, host, &identity) {
         Ok(viewed) if faults.is_empty() => viewed,
         Ok(_) => return Err(Faults(faults)),
         Err(more) => {
@@ -126,7 +126,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         workspace: policy.workspace.clone(),
         limits: policy.limits.clone(),
         image: policy.image.clone(),
-        cache: policy.cache.clone(),
+        caches,
         credentials: policy.credentials.clone(),
         require: policy.require.clone(),
         accept: policy.accept.clone(),
@@ -142,11 +142,15 @@ fn identity(world: World, host: &HostFacts) -> Identity {
         // Nobody becomes another user in the host's own world.
         World::Ruled | World::Open => (user.uid, user.gid),
     };
+    let home = home_inside(user);
+    Identity { caller_is_root: user.uid == 0, uid, gid, name: user.name.clone(), home, hostname: HOSTNAME }
+}
+
+/// The home directory inside.
+pub(crate) fn home_inside(user: &UserFacts) -> GuestPath {
     // `/` cannot be an empty directory of its own.
     let home = if user.home == Path::new("/") { PathBuf::from("/home/user") } else { user.home.clone() };
-    let home = GuestPath::new(home)
-        .unwrap_or_else(|_| GuestPath::new("/home/user").expect("invariant: a literal absolute path"));
-    Identity { caller_is_root: user.uid == 0, uid, gid, name: user.name.clone(), home, hostname: HOSTNAME }
+    GuestPath::new(home).unwrap_or_else(|_| GuestPath::new("/home/user").expect("invariant: a literal absolute path"))
 }
 
 impl Plan {

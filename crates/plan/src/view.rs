@@ -1,9 +1,10 @@
 //! The file view: what is shown, what is masked, and which names are reserved.
 
+use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind, World,
-    Written,
+    Caches, Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
+    World, Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
 use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
@@ -43,6 +44,7 @@ const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
 pub(crate) struct Viewed {
     pub(crate) files: FileView,
     pub(crate) workdir: GuestPath,
+    pub(crate) caches: Option<Sourced<Caches>>,
 }
 
 /// Builds the view, or reports every fault in it.
@@ -72,6 +74,15 @@ pub(crate) fn build(
     }];
     shown.extend(repository(policy, host));
     shown.extend(binds(world, policy, host, &mut faults));
+    // In the host's own world nothing can appear where it is not; the engines of that world say so.
+    let kept = caches::caches(policy, host, identity, &mut faults);
+    if let (Some(kept), World::Made) = (&kept, world) {
+        // An image brings directories of its own, in which a mount point can be made.
+        let system = if policy.image.is_none() { host.system.as_slice() } else { &[] };
+        let system = system.iter().map(|system| system.path.as_path()).collect();
+        caches::check(kept, &shown, &system, &mut faults);
+        shown.extend(caches::shown(kept));
+    }
     check_places(&shown, &mut faults);
     // Parents before children; what was said first comes first among equals.
     shown.sort_by_key(|entry| entry.guest.as_path().components().count());
@@ -100,7 +111,7 @@ pub(crate) fn build(
         view.swept.clear();
     }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
-    if faults.is_empty() { Ok(Viewed { files: view, workdir: start }) } else { Err(faults) }
+    if faults.is_empty() { Ok(Viewed { files: view, workdir: start, caches: kept }) } else { Err(faults) }
 }
 
 /// A workspace is a project: not the whole machine, not the home directory, not a part of the system.
@@ -271,6 +282,7 @@ impl Masks<'_> {
         }
         self.add_git();
         self.add_own_configuration();
+        self.hide_caches();
         let Self { view, pins, .. } = self;
         view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
         // What is hidden needs no protection besides.
@@ -469,6 +481,13 @@ impl Masks<'_> {
     fn add_own_configuration(&mut self) {
         for name in PROJECT_NAMES {
             self.add_redirect(&self.host.tree.root.join(name), &[], &Origin::BuiltIn);
+        }
+    }
+
+    /// A bind may hold the store: what other repositories keep there is nobody's business.
+    fn hide_caches(&mut self) {
+        if let Some(store) = self.host.caches.store.clone() {
+            self.add_path(MaskKind::Hide, &store, &Origin::BuiltIn);
         }
     }
 

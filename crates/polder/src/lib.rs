@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod caches;
 pub mod config;
 mod credentials;
 mod error;

@@ -35,6 +35,7 @@ pub fn built_in() -> Policy {
         unprotect: Vec::new(),
         credentials: Vec::new(),
         cache: None,
+        untrusted: None,
         image: None,
         visor_path: None,
         require: Vec::new(),

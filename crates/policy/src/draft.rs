@@ -116,6 +116,9 @@ impl Draft {
     /// What variables or flags say, with the parts that build on what is there.
     pub(crate) fn said(&mut self, said: &Said<'_>) -> Option<Fault> {
         self.define(&said.definition);
+        if let Some(untrusted) = &said.untrusted {
+            self.policy.untrusted = Some(untrusted.clone());
+        }
         if let Some(mode) = &said.network {
             // A list belongs to `restricted`; it waits there, whatever the mode is now.
             let network = Network { mode: mode.value, ..self.policy.network.value.clone() };

@@ -4,6 +4,8 @@
 
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
 
 /// What one command may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +38,8 @@ pub struct Policy {
     pub credentials: Vec<Sourced<Credential>>,
     /// Directories kept between runs.
     pub cache: Option<Sourced<Cache>>,
+    /// Whether what runs is not trusted with them: they are shown as they are, and nothing in them changes.
+    pub untrusted: Option<Sourced<()>>,
     /// What the sandbox's file system is made from, for engines that take images.
     pub image: Option<Sourced<Image>>,
     /// Where the runner of a `.visor.yaml` is mounted inside.
@@ -219,7 +223,7 @@ pub enum Via {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     /// Where they appear inside.
-    pub paths: Vec<GuestPath>,
+    pub paths: Vec<CachePath>,
     /// What separates one cache from another.
     pub prefix: Option<String>,
     /// Where to copy from when the cache is new.
@@ -228,6 +232,24 @@ pub struct Cache {
     pub ttl: Span,
     /// How many are kept.
     pub max_scopes: u32,
+}
+
+/// Where a kept directory appears inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CachePath {
+    /// At this path.
+    At(GuestPath),
+    /// Below the home directory that the command has inside, whichever that is.
+    InHome(PathBuf),
+}
+
+impl fmt::Display for CachePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(path) => path.fmt(f),
+            Self::InHome(below) => write!(f, "~/{}", below.display()),
+        }
+    }
 }
 
 /// What the sandbox's file system is made from.

@@ -34,6 +34,8 @@ pub struct Overrides {
     pub discard: Option<bool>,
     /// `--workdir PATH`.
     pub workdir: Option<String>,
+    /// `--untrusted`.
+    pub untrusted: Option<bool>,
     /// `--memory SIZE`.
     pub memory: Option<String>,
     /// `--cpus NUMBER`.
@@ -71,6 +73,7 @@ impl Overrides {
             from: None,
             discard: None,
             workdir: None,
+            untrusted: None,
             memory: None,
             cpus: None,
             pids: None,
@@ -105,6 +108,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         from,
         discard,
         workdir,
+        untrusted,
         memory,
         cpus,
         pids,
@@ -132,6 +136,9 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         said.discard = Some(Sourced::new((), flag("--discard")));
     }
     workdir.iter().for_each(|path| said.workdir(path, &flag("--workdir")));
+    if *untrusted == Some(true) {
+        said.untrusted = Some(Sourced::new((), flag("--untrusted")));
+    }
     said.definition.limits.memory = memory.as_ref().and_then(|text| said.unit(text, &flag("--memory")));
     said.definition.limits.cpus = cpus.as_ref().and_then(|text| said.cpus(text, &flag("--cpus")));
     said.definition.limits.pids = pids.as_ref().and_then(|text| said.count(text, &flag("--pids")));
@@ -153,7 +160,7 @@ fn guarantees(said: &mut Said<'_>, names: &[String], origin: &Origin) -> Vec<Sou
 }
 
 /// Variables that are policy.
-const POLICY_VARIABLES: [&str; 8] = [
+const POLICY_VARIABLES: [&str; 9] = [
     "POLDER_SANDBOX",
     "POLDER_ENGINE",
     "POLDER_NETWORK",
@@ -162,6 +169,7 @@ const POLICY_VARIABLES: [&str; 8] = [
     "POLDER_PIDS",
     "POLDER_TIMEOUT",
     "POLDER_READ_ONLY",
+    "POLDER_UNTRUSTED",
 ];
 /// Variables that other parts of polder read.
 const OTHER_VARIABLES: [&str; 2] = ["POLDER_TRUST_PROJECT", "POLDER_LOG"];
@@ -189,6 +197,11 @@ pub(crate) fn environment<'a>(
             "POLDER_READ_ONLY" => match value.as_str() {
                 "1" | "true" => said.read_only(true, &origin),
                 "0" | "false" => said.read_only(false, &origin),
+                _ => said.fault(&origin, format!("`{value}` is not true or false")),
+            },
+            "POLDER_UNTRUSTED" => match value.as_str() {
+                "1" | "true" => said.untrusted = Some(Sourced::new((), origin)),
+                "0" | "false" => {}
                 _ => said.fault(&origin, format!("`{value}` is not true or false")),
             },
             // A misspelt variable would otherwise be a rule that silently does not hold.

@@ -31,6 +31,7 @@ pub fn show(policy: &Policy) -> String {
         unprotect,
         credentials,
         cache,
+        untrusted,
         image,
         visor_path,
         require,
@@ -76,6 +77,9 @@ pub fn show(policy: &Policy) -> String {
     });
     if let Some(cache) = cache {
         lines.value("cache", cache_word(&cache.value), &cache.origin);
+    }
+    if let Some(untrusted) = untrusted {
+        lines.value("untrusted", true, &untrusted.origin);
     }
     if let Some(image) = image {
         show_image(&mut lines, image);

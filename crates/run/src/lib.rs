@@ -5,6 +5,7 @@
 
 mod cache;
 mod choose;
+mod claim;
 mod facts;
 mod prepare;
 mod pump;
@@ -13,6 +14,7 @@ mod workspace;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
+pub use polder_cache as caches;
 pub use polder_engine::{HeadStart, Parting};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};

@@ -234,10 +234,7 @@ impl Judge<'_> {
     /// The same for an engine that takes images and has options.
     pub(crate) fn impossible_beside_images(&self) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let Plan { cache, credentials, workspace, files, .. } = self.plan;
-        if let Some(cache) = cache {
-            gaps.push(gap(format!("{}: caches are not in this build", cache.origin), None));
-        }
+        let Plan { credentials, workspace, files, .. } = self.plan;
         for credential in credentials {
             gaps.push(gap(
                 format!("{}: credentials need the broker, which is not in this build", credential.origin),

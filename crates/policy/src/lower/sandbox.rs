@@ -237,7 +237,7 @@ impl Lower<'_> {
             text(key).and_then(|(prefix, line)| self.keep(rules::name(prefix), line)).map(|prefix| prefix.value)
         };
         let (first, fallback) = (prefix("prefix"), prefix("fallback_prefix"));
-        let paths = self.each(node.get("paths"), rules::guest_path);
+        let paths = self.each(node.get("paths"), rules::cache_path);
         let max_scopes = node.get("max_scopes").and_then(|scopes| self.count(scopes));
         let cache = Cache {
             paths: paths.into_iter().map(|path| path.value).collect(),
@@ -246,6 +246,9 @@ impl Lower<'_> {
             ttl: self.unit(node.get("ttl")).map_or(CACHE_TTL, |ttl| ttl.value),
             max_scopes: max_scopes.map_or(CACHE_SCOPES, |scopes| u32::try_from(scopes.value).unwrap_or(u32::MAX)),
         };
+        if node.get("paths").is_some_and(|paths| paths.items().is_empty()) {
+            self.fault(node.line, "`paths` is empty: nothing would be kept");
+        }
         Some(self.sourced(cache, node.line))
     }
 }

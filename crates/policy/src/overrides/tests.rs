@@ -29,6 +29,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             from: text("v"),
             discard: Some(true),
             workdir: text("host"),
+            untrusted: Some(true),
             memory: text("1G"),
             cpus: text("0.5"),
             pids: text("9"),
@@ -82,6 +83,7 @@ fn every_flag_has_its_effect_and_its_origin() {
           - .git/config                                               # built-in
         unprotect:
           - sub/.git/hooks                                            # flag --allow
+        untrusted: true                                               # flag --untrusted
         require:
           - fs                                                        # flag --require
         accept:

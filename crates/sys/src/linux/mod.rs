@@ -7,6 +7,7 @@ mod cell;
 pub mod cgroup;
 mod child;
 mod creds;
+pub mod directory;
 mod door;
 pub mod facts;
 pub mod filter;
