@@ -124,6 +124,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         files,
         network: policy.network.clone(),
         workspace: policy.workspace.clone(),
+        observe: policy.observe.clone(),
         limits: policy.limits.clone(),
         image: policy.image.clone(),
         caches,
