@@ -9,6 +9,7 @@ mod compile;
 mod env;
 mod explain;
 mod plan;
+mod trace;
 mod view;
 
 pub use compile::{Fault, Faults, compile, compile_in};

@@ -133,6 +133,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if let Some(limit) = outcome.limit {
         let _ = teller.tell(EventKind::Limit(limit));
     }
+    tracing::debug!(target: "polder::sandbox", exit_code = outcome.exit_code(), violations = outcome.violations, "exec");
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
     Ok(outcome)
