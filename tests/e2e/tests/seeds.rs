@@ -171,6 +171,42 @@ steps:
 }
 
 #[test]
+fn a_fast_and_a_full_sandbox() {
+    let text = "\
+sandboxes:
+  fast:
+    engine: bubblewrap # Quick commands
+    network: false
+  full:
+    image: node:20-alpine # Heavy builds
+    cache:
+      paths: [node_modules]
+sandbox: fast # Default to bubblewrap
+steps:
+  lint:
+    type: command
+    exec: eslint src/ # Uses bubblewrap (fast)
+  build:
+    type: command
+    sandbox: full # Uses Docker (full isolation)
+    exec: npm run build
+  test:
+    type: command
+    exec: npm test # Uses bubblewrap (fast)
+    read_only: true
+";
+    let place = place(text);
+    // A path inside is absolute, here as in the tool that the example is from; the fault names the line.
+    let said = steps(&place, &["lint"]);
+    assert!(said.code == 125 && said.err.contains(".visor.yaml:8: `node_modules` must be absolute"), "{said:?}");
+    place.write("work/.visor.yaml", text.replace("[node_modules]", "[/workspace/node_modules]"));
+    let said = steps(&place, &["lint", "test"]);
+    let wanted = "eslint src/ in /workspace\nnpm test in /workspace\n";
+    assert_eq!((said.code, said.out.as_str()), (0, wanted), "{}", said.err);
+    assert_eq!(steps(&place, &["build"]).code, 125);
+}
+
+#[test]
 fn fields_of_another_engine_are_an_error() {
     let place = place(
         "sandboxes: {a: {engine: bubblewrap, image: node}}\nsandbox: a\nsteps: {a: {type: command, exec: 'true'}}\n",
