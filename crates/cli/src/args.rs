@@ -42,6 +42,8 @@ pub(crate) enum Verb {
     Config(ConfigArgs),
     /// Trust this very content of the project's configuration file.
     Trust(TrustArgs),
+    /// List or clear what is kept between runs.
+    Cache(CacheArgs),
     /// Show, check or export the record of what ran.
     Audit(AuditArgs),
     /// Print completions for a shell.
@@ -72,7 +74,7 @@ pub(crate) struct PolicyArgs {
     /// What the command may reach: none, restricted or full.
     #[arg(long, value_name = "MODE", help_heading = "Policy")]
     pub(crate) network: Option<String>,
-    /// Allow one thing: fs.read=PATH, fs.write=PATH, net.connect=HOST[:PORT], env=NAME.
+    /// Allow one thing: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
     #[arg(long, value_name = "GRANT", help_heading = "Policy")]
     pub(crate) allow: Vec<Grant>,
     /// Let the command reach a host, and nothing else.
@@ -90,6 +92,9 @@ pub(crate) struct PolicyArgs {
     /// Where the workspace appears inside: an absolute path, or `host` for its own.
     #[arg(long, value_name = "PATH", help_heading = "Policy")]
     pub(crate) workdir: Option<String>,
+    /// What runs is not trusted with caches: they are restored read-only, and none is made.
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) untrusted: bool,
     /// Keep changes apart from the real tree.
     #[arg(long, help_heading = "Policy")]
     pub(crate) cow: bool,
@@ -102,6 +107,9 @@ pub(crate) struct PolicyArgs {
     /// Keep changes apart from the real tree, and throw them away at the end.
     #[arg(long, help_heading = "Policy")]
     pub(crate) discard: bool,
+    /// How closely to watch for what is denied: off, cheap or exact.
+    #[arg(long, value_name = "MODE", help_heading = "Policy")]
+    pub(crate) observe: Option<String>,
     /// Memory of all processes together, such as 512M.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) memory: Option<String>,
@@ -387,6 +395,33 @@ pub(crate) struct TrustArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    pub(crate) verb: CacheVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheVerb {
+    /// List the caches of this repository.
+    List(CacheWhichArgs),
+    /// Remove the caches of this repository; what a run uses stays.
+    Clear(CacheWhichArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CacheWhichArgs {
+    /// Work on this directory instead of the current one.
+    #[arg(short = 'C', long, value_name = "DIR", conflicts_with = "all")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Those of every repository.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print what is there, or what was done, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     pub(crate) verb: AuditVerb,
@@ -496,10 +531,12 @@ impl PolicyArgs {
             env,
             read_only,
             workdir,
+            untrusted,
             cow,
             workspace,
             from,
             discard,
+            observe,
             memory,
             cpus,
             pids,
@@ -524,6 +561,8 @@ impl PolicyArgs {
             from,
             discard: discard.then_some(true),
             workdir,
+            observe,
+            untrusted: untrusted.then_some(true),
             memory,
             cpus,
             pids,

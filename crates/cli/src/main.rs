@@ -4,6 +4,7 @@
 mod args;
 mod attack;
 mod audit;
+mod cache;
 mod completions;
 mod config;
 mod doctor;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),
         Verb::Trust(args) => trust::trust(&args),
+        Verb::Cache(args) => cache::cache(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),
     };

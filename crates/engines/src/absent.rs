@@ -31,12 +31,20 @@ pub(crate) fn linux_only(id: &'static str, aliases: &'static [&'static str], cla
     Box::new(Absent { id, aliases, class, takes_image: false, why: "only for Linux" })
 }
 
+/// The same for one that takes images.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn linux_only_with_images(
+    id: &'static str,
+    aliases: &'static [&'static str],
+    class: EngineClass,
+) -> Box<dyn Engine> {
+    Box::new(Absent { id, aliases, class, takes_image: true, why: "only for Linux" })
+}
+
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn Engine>> {
     let engine = |id, aliases, class| Absent { id, aliases, class, takes_image: false, why: NOT_BUILT };
     let image = |id, aliases, class| Absent { id, aliases, class, takes_image: true, why: NOT_BUILT };
     let engines = [
-        image("podman", &[], EngineClass::Container),
-        image(IMAGE_ENGINE, &["container"], EngineClass::Container),
         image("vm", &[], EngineClass::Vm),
         engine("wasi", &[], EngineClass::Wasm),
         engine("hyperlight", &[], EngineClass::Vm),

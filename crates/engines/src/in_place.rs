@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// What no engine of this kind can do with a plan, whatever is accepted.
 pub(crate) fn impossible(engine: &str, plan: &Plan) -> Vec<Gap> {
     let gap = |reason: String, remedy: &str| Gap { reason, remedy: Some(remedy.to_owned()) };
-    let Plan { image, cache, credentials, workspace, files, engine_options, .. } = plan;
+    let Plan { image, caches, credentials, workspace, files, engine_options, .. } = plan;
     let mut gaps = Vec::new();
     for Shown { host, guest, role, origin, .. } in &files.shown {
         if host.as_path() == guest.as_path() {
@@ -26,14 +26,16 @@ pub(crate) fn impossible(engine: &str, plan: &Plan) -> Vec<Gap> {
             format!("{origin}: `{host}` cannot appear at `{guest}`: engine `{engine}` shows paths where they are");
         gaps.push(match role {
             Role::Workspace | Role::Repository => gap(what, "use `workdir: host`, or leave `workdir` out"),
-            Role::Bind => gap(what, "bind it at its own path, or choose an engine that makes a file system"),
+            Role::Bind | Role::Cache => {
+                gap(what, "bind it at its own path, or choose an engine that makes a file system")
+            }
         });
     }
     if let Some(image) = image {
         let reason = format!("{}: engine `{engine}` uses the host's programs, not an image", image.origin);
         gaps.push(gap(reason, "take the image away, or choose an engine that takes one"));
     }
-    if let Some(cache) = cache {
+    if let Some(cache) = caches {
         let reason = format!("{}: engine `{engine}` keeps nothing between runs that the host does not", cache.origin);
         gaps.push(gap(reason, "bind a directory for writing instead"));
     }

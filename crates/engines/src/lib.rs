@@ -36,7 +36,12 @@ pub fn all() -> Vec<Box<dyn Engine>> {
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
 #[cfg(target_os = "linux")]
 pub fn auto() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(native::Native), Box::new(bubblewrap::Bubblewrap)]
+    vec![
+        Box::new(native::Native),
+        Box::new(bubblewrap::Bubblewrap),
+        Box::new(container::Containers::PODMAN),
+        Box::new(container::Containers::DOCKER),
+    ]
 }
 
 /// The engines that `auto` may choose, in its order. None of them enforces nothing.
@@ -54,8 +59,12 @@ fn foreign() -> Vec<Box<dyn Engine>> {
 /// Engines of other systems. The name of the system's own sandbox stands for the one that this system has.
 #[cfg(not(target_os = "linux"))]
 fn foreign() -> Vec<Box<dyn Engine>> {
-    let only = |id, aliases| absent::linux_only(id, aliases, polder_engine::EngineClass::Namespace);
-    vec![only("bubblewrap", &["bwrap"]), only("firejail", &[]), only("nsjail", &[])]
+    let only =
+        |id, aliases: &'static [&'static str]| absent::linux_only(id, aliases, polder_engine::EngineClass::Namespace);
+    let image = |id, aliases| absent::linux_only_with_images(id, aliases, polder_engine::EngineClass::Container);
+    let mut engines = vec![only("bubblewrap", &["bwrap"]), only("firejail", &[]), only("nsjail", &[])];
+    engines.extend([image("podman", &[]), image(absent::IMAGE_ENGINE, &["container"])]);
+    engines
 }
 
 /// The engine with this name.

@@ -1,7 +1,7 @@
 //! Plans for tests of engines that run on the host's own file system.
 
 use polder_facts::{
-    Entry, GuestPath, HostFacts, HostPath, Origin, Resolved, Sourced, SystemPath, TreeFacts, UserFacts,
+    CacheFacts, Entry, GuestPath, HostFacts, HostPath, Origin, Resolved, Sourced, SystemPath, TreeFacts, UserFacts,
 };
 use polder_plan::{Plan, World, compile_in};
 use polder_policy::{Access, Bind, EngineChoice, PathPattern, Policy, built_in};
@@ -42,6 +42,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
                 source("/Users/u/repo/vendor", "/Users/u/repo/vendor", Entry::Directory),
             ]),
         },
+        caches: CacheFacts::unasked(),
         environment: [
             ("PATH", "/opt/homebrew/bin:/usr/bin:/bin:/Users/u/bin"),
             ("HOME", "/Users/u"),

@@ -1,6 +1,6 @@
 //! What a probe found out about this machine by trying it, not by reading a version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -113,6 +113,8 @@ pub struct HostFacts {
     pub system: Vec<SystemPath>,
     /// What is known about the workspace.
     pub tree: TreeFacts,
+    /// Where directories are kept between runs.
+    pub caches: CacheFacts,
     /// The caller's environment.
     pub environment: BTreeMap<OsString, OsString>,
 }
@@ -204,6 +206,22 @@ pub struct TreeFacts {
     pub mounts: Vec<PathBuf>,
     /// Every bind source of the policy, resolved; absent when it does not exist.
     pub sources: BTreeMap<PathBuf, Resolved>,
+}
+
+/// What is known about the directories that are kept between runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheFacts {
+    /// The store, as far as it exists without symbolic links; absent when the caller has no home, or when nobody asked.
+    pub store: Option<PathBuf>,
+    /// Which of the directories that a run asks for are there already; looked at only for a run that may not make them.
+    pub present: BTreeSet<PathBuf>,
+}
+
+impl CacheFacts {
+    /// Nobody asked.
+    pub const fn unasked() -> Self {
+        Self { store: None, present: BTreeSet::new() }
+    }
 }
 
 /// A path with all symbolic links followed, and what stands there.

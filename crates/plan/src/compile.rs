@@ -4,7 +4,7 @@ use crate::env;
 use crate::plan::{Identity, Plan, World};
 use crate::trace;
 use crate::view::{self, Viewed};
-use polder_facts::{GuestPath, HostFacts, Origin, Sourced};
+use polder_facts::{GuestPath, HostFacts, Origin, Sourced, UserFacts};
 use polder_policy::Policy;
 use std::ffi::OsString;
 use std::fmt;
@@ -75,7 +75,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
     if command.iter().any(|argument| argument.as_encoded_bytes().contains(&0)) {
         faults.push(Fault::new(Origin::BuiltIn, "an argument contains a NUL byte", "no program can receive it"));
     }
-    let Viewed { files, workdir } = match view::build(world, policy, host, &identity) {
+    let Viewed { files, workdir, caches } = match view::build(world, policy, host, &identity) {
         Ok(viewed) if faults.is_empty() => viewed,
         Ok(_) => return Err(Faults(faults)),
         Err(more) => {
@@ -92,7 +92,12 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         world == World::Open || system || shown()
     };
     let path = OsString::from("PATH");
-    if let Some(value) = inside.get(&path) {
+    if policy.image.is_some() {
+        // An image has programs of its own, and knows where; the engine that has the image asks it.
+        if !policy.env.set.iter().any(|set| set.value.0 == "PATH") {
+            inside.remove(&path);
+        }
+    } else if let Some(value) = inside.get(&path) {
         let cut = env::cut_path(value, is_visible);
         let kept = if cut.is_empty() { env::cut_path(DEFAULT_PATH.as_ref(), is_visible) } else { cut };
         inside.insert(path, kept);
@@ -121,9 +126,10 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         files,
         network: policy.network.clone(),
         workspace: policy.workspace.clone(),
+        observe: policy.observe.clone(),
         limits: policy.limits.clone(),
         image: policy.image.clone(),
-        cache: policy.cache.clone(),
+        caches,
         credentials: policy.credentials.clone(),
         require: policy.require.clone(),
         accept: policy.accept.clone(),
@@ -139,11 +145,15 @@ fn identity(world: World, host: &HostFacts) -> Identity {
         // Nobody becomes another user in the host's own world.
         World::Ruled | World::Open => (user.uid, user.gid),
     };
+    let home = home_inside(user);
+    Identity { caller_is_root: user.uid == 0, uid, gid, name: user.name.clone(), home, hostname: HOSTNAME }
+}
+
+/// The home directory inside.
+pub(crate) fn home_inside(user: &UserFacts) -> GuestPath {
     // `/` cannot be an empty directory of its own.
     let home = if user.home == Path::new("/") { PathBuf::from("/home/user") } else { user.home.clone() };
-    let home = GuestPath::new(home)
-        .unwrap_or_else(|_| GuestPath::new("/home/user").expect("invariant: a literal absolute path"));
-    Identity { caller_is_root: user.uid == 0, uid, gid, name: user.name.clone(), home, hostname: HOSTNAME }
+    GuestPath::new(home).unwrap_or_else(|_| GuestPath::new("/home/user").expect("invariant: a literal absolute path"))
 }
 
 impl Plan {

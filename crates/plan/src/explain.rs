@@ -1,6 +1,6 @@
 //! A plan as text: what `--dry-run` prints, and what the hash is taken over.
 
-use crate::plan::{MaskKind, Plan, Reserved, Role, SystemKind, World};
+use crate::plan::{Caches, MaskKind, Plan, Reserved, Role, Sharing, SystemKind, World};
 use polder_facts::Sourced;
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
@@ -37,9 +37,10 @@ impl fmt::Display for Plan {
             files,
             network,
             workspace,
+            observe,
             limits,
             image,
-            cache,
+            caches,
             credentials,
             require,
             accept,
@@ -86,6 +87,7 @@ impl fmt::Display for Plan {
                 Role::Workspace => "workspace",
                 Role::Repository => "repository",
                 Role::Bind => "bind",
+                Role::Cache => "cache",
             };
             let apart = shown.role == Role::Workspace && workspace.value.mode != WorkspaceMode::Direct;
             let access = match shown.access {
@@ -146,12 +148,15 @@ impl fmt::Display for Plan {
         let from = from.as_deref().map(|from| format!(", begins with those of {from}")).unwrap_or_default();
         let kept = if *keep { "" } else { ", thrown away at the end" };
         out.row("changes", &format!("{mode}{name}{from}{kept}"), &workspace.origin)?;
+        if *world == World::Made {
+            out.row("observe", observe.value.name(), &observe.origin)?;
+        }
         print_limits(&mut out, limits)?;
         if let Some(Sourced { value, origin }) = image {
             out.row("image", &format!("{value:?}"), origin)?;
         }
-        if let Some(Sourced { value, origin }) = cache {
-            out.row("cache", &format!("{value:?}"), origin)?;
+        if let Some(caches) = caches {
+            print_caches(&mut out, caches)?;
         }
         for Sourced { value, origin } in credentials {
             out.row("credential", &format!("{} for {}", value.name, value.hosts.join(", ")), origin)?;
@@ -170,6 +175,21 @@ impl fmt::Display for Plan {
         }
         Ok(())
     }
+}
+
+/// What is kept; the directories themselves stand among what is shown.
+fn print_caches(out: &mut Table<'_, '_>, Sourced { value, origin }: &Sourced<Caches>) -> fmt::Result {
+    let Caches { scope, fallback, kept, ttl, max_scopes, sharing, .. } = value;
+    let start = fallback.as_ref().map(|from| format!(", a new one from `{}`", from.prefix)).unwrap_or_default();
+    let what = match sharing {
+        Sharing::ReadWrite => format!("`{}`{start}, unused for {ttl} or beyond {max_scopes} removed", scope.prefix),
+        Sharing::RestoreOnly => format!("`{}`{start}, restored and never changed: the run is untrusted", scope.prefix),
+    };
+    out.row("kept", &what, origin)?;
+    for kept in kept.iter().filter(|kept| kept.source.is_none()) {
+        out.row("kept", &format!("nothing yet for {}", kept.guest), origin)?;
+    }
+    Ok(())
 }
 
 fn print_limits(out: &mut Table<'_, '_>, limits: &Limits) -> fmt::Result {

@@ -5,16 +5,22 @@
 //! the clock or starts a process; the same policy and facts give the same plan.
 #![forbid(unsafe_code)]
 
+mod caches;
 mod compile;
 mod env;
 mod explain;
 mod plan;
+mod sensitive;
+mod standing;
 mod trace;
 mod view;
 
+pub use caches::{candidates as cache_candidates, repository as cache_repository};
 pub use compile::{Fault, Faults, compile, compile_in};
 pub use env::filter as filter_environment;
 pub use plan::{
-    Configuration, FileView, Identity, Mask, MaskKind, Plan, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
-    World, Written,
+    Caches, Configuration, FileView, Identity, Kept, Mask, MaskKind, Plan, Reserved, Role, Scope, Sharing, Shown,
+    Swept, SystemEntry, SystemKind, World, Written,
 };
+pub use sensitive::{is_probing, risk};
+pub use standing::{Denied, Standing, Way, Wish};

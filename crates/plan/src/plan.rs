@@ -1,7 +1,7 @@
 //! The plan's own types.
 
-use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced};
-use polder_policy::{Access, Cache, Credential, EngineChoice, Image, Limits, Network, Workspace};
+use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
+use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,12 +29,14 @@ pub struct Plan {
     pub network: Sourced<Network>,
     /// How the workspace is protected from the run.
     pub workspace: Sourced<Workspace>,
+    /// How closely the run is watched for what it is denied.
+    pub observe: Sourced<Observe>,
     /// Upper bounds.
     pub limits: Limits,
     /// What the file system is made from, for engines that take images.
     pub image: Option<Sourced<Image>>,
     /// Directories kept between runs.
-    pub cache: Option<Sourced<Cache>>,
+    pub caches: Option<Sourced<Caches>>,
     /// Credentials for the broker.
     pub credentials: Vec<Sourced<Credential>>,
     /// Guarantees that must be enforced in full.
@@ -170,6 +172,62 @@ pub enum Role {
     Repository,
     /// The policy asks for it.
     Bind,
+    /// It is kept between runs.
+    Cache,
+}
+
+/// Directories that are kept between runs. They are shown like other paths; this says what has to be there first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caches {
+    /// The directory of all caches on the host.
+    pub store: HostPath,
+    /// Whose they are, for people.
+    pub repository: String,
+    /// The sandbox that they belong to, when it has a name.
+    pub sandbox: Option<String>,
+    /// The name in the store of everything that this repository keeps for this sandbox. Nothing else is ever removed.
+    pub family: String,
+    /// What this run uses.
+    pub scope: Scope,
+    /// What a new scope starts from.
+    pub fallback: Option<Scope>,
+    /// The directories, in the order in which they were said.
+    pub kept: Vec<Kept>,
+    /// How long an unused scope is kept.
+    pub ttl: Span,
+    /// How many scopes are kept.
+    pub max_scopes: u32,
+    /// What the run may do with them.
+    pub sharing: Sharing,
+}
+
+/// The caches of one prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The prefix as it was said.
+    pub prefix: String,
+    /// The name in the family.
+    pub name: String,
+}
+
+/// One kept directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it appears inside.
+    pub guest: GuestPath,
+    /// Its name in a scope.
+    pub name: String,
+    /// The scope that it is shown from; absent when there is none yet and none may be made.
+    pub source: Option<String>,
+}
+
+/// What a run may do with caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Use, make and change them.
+    ReadWrite,
+    /// See what is there. Nothing is made, nothing is changed.
+    RestoreOnly,
 }
 
 /// A path that exists and that is protected or hidden.
@@ -181,6 +239,8 @@ pub struct Mask {
     pub kind: MaskKind,
     /// The rule.
     pub origin: Origin,
+    /// What a grant has to name to lift it, where one can.
+    pub lifted_by: Option<String>,
 }
 
 /// What a mask keeps from a path.

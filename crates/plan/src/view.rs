@@ -1,9 +1,10 @@
 //! The file view: what is shown, what is masked, and which names are reserved.
 
+use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind, World,
-    Written,
+    Caches, Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
+    World, Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
 use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
@@ -35,7 +36,7 @@ const CONFIGURATION: &[Configuration] = &[
 ];
 
 /// Places inside that are polder's own: a bind there would undo the sandbox.
-const OWN_PLACES: [&str; 4] = ["/proc", "/dev", "/sys", "/run/polder"];
+const OWN_PLACES: [&str; 5] = ["/proc", "/dev", "/sys", "/run/polder", "/.polder"];
 
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
@@ -43,6 +44,7 @@ const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
 pub(crate) struct Viewed {
     pub(crate) files: FileView,
     pub(crate) workdir: GuestPath,
+    pub(crate) caches: Option<Sourced<Caches>>,
 }
 
 /// Builds the view, or reports every fault in it.
@@ -72,14 +74,25 @@ pub(crate) fn build(
     }];
     shown.extend(repository(policy, host));
     shown.extend(binds(world, policy, host, &mut faults));
+    // In the host's own world nothing can appear where it is not; the engines of that world say so.
+    let kept = caches::caches(policy, host, identity, &mut faults);
+    if let (Some(kept), World::Made) = (&kept, world) {
+        // An image brings directories of its own, in which a mount point can be made.
+        let system = if policy.image.is_none() { host.system.as_slice() } else { &[] };
+        let system = system.iter().map(|system| system.path.as_path()).collect();
+        caches::check(kept, &shown, &system, &mut faults);
+        shown.extend(caches::shown(kept));
+    }
     check_places(&shown, &mut faults);
     // Parents before children; what was said first comes first among equals.
     shown.sort_by_key(|entry| entry.guest.as_path().components().count());
 
     let made = world == World::Made;
+    // An image has programs and a configuration of its own.
+    let hosts_own = policy.image.is_none();
     let mut view = FileView {
-        system: if world == World::Open { Vec::new() } else { system(host) },
-        configuration: if made { CONFIGURATION.to_vec() } else { Vec::new() },
+        system: if world == World::Open || !hosts_own { Vec::new() } else { system(host) },
+        configuration: if made && hosts_own { CONFIGURATION.to_vec() } else { Vec::new() },
         written: if made { written(policy, identity) } else { Vec::new() },
         shown,
         masks: Vec::new(),
@@ -91,14 +104,14 @@ pub(crate) fn build(
     };
     // A mask that nothing keeps would be a lie.
     if world != World::Open {
-        Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new() }.build();
+        Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new(), lifted_by: None }.build();
     }
     // Nobody on the host obeys what lies in a layer; what comes out of it is looked at then.
     if policy.workspace.value.mode != WorkspaceMode::Direct {
         view.swept.clear();
     }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
-    if faults.is_empty() { Ok(Viewed { files: view, workdir: start }) } else { Err(faults) }
+    if faults.is_empty() { Ok(Viewed { files: view, workdir: start, caches: kept }) } else { Err(faults) }
 }
 
 /// A workspace is a project: not the whole machine, not the home directory, not a part of the system.
@@ -254,6 +267,8 @@ struct Masks<'a> {
     view: &'a mut FileView,
     faults: &'a mut Vec<Fault>,
     pins: BTreeSet<GuestPath>,
+    /// What a grant has to name to lift the masks that are being made.
+    lifted_by: Option<String>,
 }
 
 impl Masks<'_> {
@@ -264,11 +279,14 @@ impl Masks<'_> {
                 if kind == MaskKind::Protect && self.is_lifted(&pattern.0) {
                     continue;
                 }
+                self.lifted_by = Some(pattern.0.clone()).filter(|_| kind == MaskKind::Protect);
                 self.add_pattern(kind, pattern, origin);
             }
         }
+        self.lifted_by = None;
         self.add_git();
         self.add_own_configuration();
+        self.hide_caches();
         let Self { view, pins, .. } = self;
         view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
         // What is hidden needs no protection besides.
@@ -378,7 +396,12 @@ impl Masks<'_> {
                     return;
                 }
                 Some(_) if current == path => {
-                    self.view.masks.push(Mask { path: here, kind, origin: origin.clone() });
+                    self.view.masks.push(Mask {
+                        path: here,
+                        kind,
+                        origin: origin.clone(),
+                        lifted_by: self.lifted_by.clone(),
+                    });
                     self.pins.extend(parents);
                     return;
                 }
@@ -386,7 +409,12 @@ impl Masks<'_> {
                 Some(_) if kind == MaskKind::Hide => return,
                 // A file where a directory should be: the path cannot come into being without removing it.
                 Some(_) => {
-                    self.view.masks.push(Mask { path: here, kind: MaskKind::Protect, origin: origin.clone() });
+                    self.view.masks.push(Mask {
+                        path: here,
+                        kind: MaskKind::Protect,
+                        origin: origin.clone(),
+                        lifted_by: self.lifted_by.clone(),
+                    });
                     self.pins.extend(parents);
                     return;
                 }
@@ -467,6 +495,13 @@ impl Masks<'_> {
     fn add_own_configuration(&mut self) {
         for name in PROJECT_NAMES {
             self.add_redirect(&self.host.tree.root.join(name), &[], &Origin::BuiltIn);
+        }
+    }
+
+    /// A bind may hold the store: what other repositories keep there is nobody's business.
+    fn hide_caches(&mut self) {
+        if let Some(store) = self.host.caches.store.clone() {
+            self.add_path(MaskKind::Hide, &store, &Origin::BuiltIn);
         }
     }
 

@@ -193,7 +193,7 @@ fn sources(
 }
 
 /// The caller's home directory.
-fn home(environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+pub(crate) fn home(environment: &BTreeMap<OsString, OsString>) -> PathBuf {
     let from_environment = environment.get(&OsString::from("HOME")).map(PathBuf::from);
     from_environment.filter(|home| home.is_absolute()).unwrap_or_else(|| {
         let (uid, _) = polder_sys::wait::effective_ids();

@@ -1,6 +1,7 @@
 //! Everything that can keep a command from running, as one type for callers.
 
 use polder_policy::{Faults, ResolveError};
+use polder_run::caches::StoreError;
 use polder_run::{PrepareError, RunError, Unfit};
 
 /// Why a command did not run. Whatever had been built is gone again.
@@ -22,6 +23,9 @@ pub enum Error {
     /// The sandbox could not be started or watched.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What is kept between runs cannot be looked at.
+    #[error(transparent)]
+    Caches(#[from] StoreError),
     /// The run would not be in the audit log.
     #[error(transparent)]
     Unrecorded(#[from] crate::audit::Unrecorded),

@@ -114,6 +114,12 @@ impl Sandbox {
         self
     }
 
+    /// What runs is not trusted with caches: they are restored read-only, and none is made.
+    pub fn untrusted(mut self) -> Self {
+        self.overrides.untrusted = Some(true);
+        self
+    }
+
     /// A host path beside the workspace: `HOST[:GUEST][:rw]`.
     pub fn bind(mut self, bind: impl Into<String>) -> Self {
         self.overrides.bind.push(bind.into());

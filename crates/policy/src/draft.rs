@@ -55,6 +55,7 @@ impl Draft {
             access,
             workdir,
             workspace,
+            observe,
             env_pass,
             env_set,
             binds,
@@ -81,6 +82,7 @@ impl Draft {
         replace(&mut policy.access, access);
         replace(&mut policy.workdir, workdir);
         replace(&mut policy.workspace, workspace);
+        replace(&mut policy.observe, observe);
         self.env_pass.extend(env_pass.iter().flat_map(|list| &list.value).cloned());
         policy.env.set.extend_from_slice(env_set);
         policy.binds.extend(binds.iter().flat_map(|list| &list.value).cloned());
@@ -116,6 +118,9 @@ impl Draft {
     /// What variables or flags say, with the parts that build on what is there.
     pub(crate) fn said(&mut self, said: &Said<'_>) -> Option<Fault> {
         self.define(&said.definition);
+        if let Some(untrusted) = &said.untrusted {
+            self.policy.untrusted = Some(untrusted.clone());
+        }
         if let Some(mode) = &said.network {
             // A list belongs to `restricted`; it waits there, whatever the mode is now.
             let network = Network { mode: mode.value, ..self.policy.network.value.clone() };

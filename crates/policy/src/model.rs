@@ -4,6 +4,8 @@
 
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
 
 /// What one command may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub struct Policy {
     pub workdir: Sourced<Workdir>,
     /// How the workspace is protected from the run.
     pub workspace: Sourced<Workspace>,
+    /// How closely a run is watched for what it is denied.
+    pub observe: Sourced<Observe>,
     /// Which variables enter.
     pub env: EnvRules,
     /// Host paths beside the workspace.
@@ -36,6 +40,8 @@ pub struct Policy {
     pub credentials: Vec<Sourced<Credential>>,
     /// Directories kept between runs.
     pub cache: Option<Sourced<Cache>>,
+    /// Whether what runs is not trusted with them: they are shown as they are, and nothing in them changes.
+    pub untrusted: Option<Sourced<()>>,
     /// What the sandbox's file system is made from, for engines that take images.
     pub image: Option<Sourced<Image>>,
     /// Where the runner of a `.visor.yaml` is mounted inside.
@@ -108,6 +114,40 @@ pub enum Workdir {
     Host,
     /// At this path.
     At(GuestPath),
+}
+
+/// How closely a run is watched for what it is denied. Nothing is enforced more or less by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observe {
+    /// Not at all.
+    Off,
+    /// What is rare: writing, execution, peers, refused system calls.
+    Cheap,
+    /// What opens and finds files as well.
+    Exact,
+}
+
+impl Observe {
+    /// Every mode, the least first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Cheap, Self::Exact];
+
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Cheap => "cheap",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+impl std::str::FromStr for Observe {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("`{text}` is not one of {}", Self::ALL.map(Self::name).join(", "));
+        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(fault)
+    }
 }
 
 /// How the workspace is protected from the run.
@@ -219,7 +259,7 @@ pub enum Via {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     /// Where they appear inside.
-    pub paths: Vec<GuestPath>,
+    pub paths: Vec<CachePath>,
     /// What separates one cache from another.
     pub prefix: Option<String>,
     /// Where to copy from when the cache is new.
@@ -228,6 +268,24 @@ pub struct Cache {
     pub ttl: Span,
     /// How many are kept.
     pub max_scopes: u32,
+}
+
+/// Where a kept directory appears inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CachePath {
+    /// At this path.
+    At(GuestPath),
+    /// Below the home directory that the command has inside, whichever that is.
+    InHome(PathBuf),
+}
+
+impl fmt::Display for CachePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(path) => path.fmt(f),
+            Self::InHome(below) => write!(f, "~/{}", below.display()),
+        }
+    }
 }
 
 /// What the sandbox's file system is made from.

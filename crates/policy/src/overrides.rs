@@ -34,6 +34,10 @@ pub struct Overrides {
     pub discard: Option<bool>,
     /// `--workdir PATH`.
     pub workdir: Option<String>,
+    /// `--observe off|cheap|exact`.
+    pub observe: Option<String>,
+    /// `--untrusted`.
+    pub untrusted: Option<bool>,
     /// `--memory SIZE`.
     pub memory: Option<String>,
     /// `--cpus NUMBER`.
@@ -71,6 +75,8 @@ impl Overrides {
             from: None,
             discard: None,
             workdir: None,
+            observe: None,
+            untrusted: None,
             memory: None,
             cpus: None,
             pids: None,
@@ -105,6 +111,8 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         from,
         discard,
         workdir,
+        observe,
+        untrusted,
         memory,
         cpus,
         pids,
@@ -118,7 +126,6 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
     sandbox.iter().for_each(|name| said.sandbox(name, &flag("--sandbox")));
     engine.iter().for_each(|name| said.engine(name, &flag("--engine")));
     network.iter().for_each(|word| said.network(word, &flag("--network")));
-    allow.iter().for_each(|grant| said.grant(grant, &flag("--allow")));
     allow_host.iter().for_each(|peer| said.peer(peer, &flag("--allow-host")));
     bind.iter().for_each(|text| said.bind(text, &flag("--bind")));
     env.iter().for_each(|text| said.env(text, &flag("--env")));
@@ -132,13 +139,33 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         said.discard = Some(Sourced::new((), flag("--discard")));
     }
     workdir.iter().for_each(|path| said.workdir(path, &flag("--workdir")));
-    said.definition.limits.memory = memory.as_ref().and_then(|text| said.unit(text, &flag("--memory")));
-    said.definition.limits.cpus = cpus.as_ref().and_then(|text| said.cpus(text, &flag("--cpus")));
-    said.definition.limits.pids = pids.as_ref().and_then(|text| said.count(text, &flag("--pids")));
-    said.definition.limits.disk = disk.as_ref().and_then(|text| said.unit(text, &flag("--disk")));
-    said.definition.limits.files = files.as_ref().and_then(|text| said.count(text, &flag("--files")));
-    said.definition.limits.output = output.as_ref().and_then(|text| said.unit(text, &flag("--output")));
-    said.definition.limits.timeout = timeout.as_ref().and_then(|text| said.unit(text, &flag("--timeout")));
+    said.definition.observe = observe.as_ref().and_then(|word| said.keep(word.parse(), &flag("--observe")));
+    if let Some(text) = memory {
+        said.definition.limits.memory = said.unit(text, &flag("--memory"));
+    }
+    if let Some(text) = cpus {
+        said.definition.limits.cpus = said.cpus(text, &flag("--cpus"));
+    }
+    if let Some(text) = pids {
+        said.definition.limits.pids = said.count(text, &flag("--pids"));
+    }
+    if let Some(text) = disk {
+        said.definition.limits.disk = said.unit(text, &flag("--disk"));
+    }
+    if let Some(text) = files {
+        said.definition.limits.files = said.count(text, &flag("--files"));
+    }
+    if let Some(text) = output {
+        said.definition.limits.output = said.unit(text, &flag("--output"));
+    }
+    if let Some(text) = timeout {
+        said.definition.limits.timeout = said.unit(text, &flag("--timeout"));
+    }
+    // Last: a grant is what somebody adds to a command line that was not enough.
+    allow.iter().for_each(|grant| said.grant(grant, &flag("--allow")));
+    if *untrusted == Some(true) {
+        said.untrusted = Some(Sourced::new((), flag("--untrusted")));
+    }
     said.definition.require = guarantees(&mut said, require, &flag("--require"));
     let accept = guarantees(&mut said, accept, &flag("--accept"));
     if !accept.is_empty() {
@@ -153,7 +180,7 @@ fn guarantees(said: &mut Said<'_>, names: &[String], origin: &Origin) -> Vec<Sou
 }
 
 /// Variables that are policy.
-const POLICY_VARIABLES: [&str; 8] = [
+const POLICY_VARIABLES: [&str; 9] = [
     "POLDER_SANDBOX",
     "POLDER_ENGINE",
     "POLDER_NETWORK",
@@ -162,6 +189,7 @@ const POLICY_VARIABLES: [&str; 8] = [
     "POLDER_PIDS",
     "POLDER_TIMEOUT",
     "POLDER_READ_ONLY",
+    "POLDER_UNTRUSTED",
 ];
 /// Variables that other parts of polder read.
 const OTHER_VARIABLES: [&str; 2] = ["POLDER_TRUST_PROJECT", "POLDER_LOG"];
@@ -189,6 +217,11 @@ pub(crate) fn environment<'a>(
             "POLDER_READ_ONLY" => match value.as_str() {
                 "1" | "true" => said.read_only(true, &origin),
                 "0" | "false" => said.read_only(false, &origin),
+                _ => said.fault(&origin, format!("`{value}` is not true or false")),
+            },
+            "POLDER_UNTRUSTED" => match value.as_str() {
+                "1" | "true" => said.untrusted = Some(Sourced::new((), origin)),
+                "0" | "false" => {}
                 _ => said.fault(&origin, format!("`{value}` is not true or false")),
             },
             // A misspelt variable would otherwise be a rule that silently does not hold.

@@ -1,6 +1,6 @@
 //! The rules for single values: names, paths, patterns, peers. Each is a parser; the error is what is wrong.
 
-use crate::model::{EnvPattern, PathPattern};
+use crate::model::{CachePath, EnvPattern, PathPattern};
 use polder_facts::{GuestPath, HostPath};
 use std::path::{Component, Path, PathBuf};
 
@@ -46,6 +46,18 @@ pub(crate) fn host_path(text: &str, base: &Path, home: &Path) -> Result<HostPath
 /// A path inside the sandbox.
 pub(crate) fn guest_path(text: &str) -> Result<GuestPath, String> {
     GuestPath::new(text).map_err(|error| format!("`{text}` {error}"))
+}
+
+/// Where a cache appears inside: an absolute path, or one below the home directory there.
+pub(crate) fn cache_path(text: &str) -> Result<CachePath, String> {
+    let Some(rest) = text.strip_prefix('~') else { return guest_path(text).map(CachePath::At) };
+    let Some(below) = rest.strip_prefix('/').map(|below| below.trim_matches('/')).filter(|below| !below.is_empty())
+    else {
+        return Err(format!("`{text}`: only `~/…`, a directory below the home directory, is expanded"));
+    };
+    // The rules of a path inside hold for this one, wherever the home directory is.
+    guest_path(&format!("/{below}")).map_err(|_| format!("`{text}` must not contain `..` or a NUL byte"))?;
+    Ok(CachePath::InHome(Path::new(below).components().collect()))
 }
 
 /// The same path inside the sandbox.

@@ -23,6 +23,7 @@ pub fn show(policy: &Policy) -> String {
         access,
         workdir,
         workspace,
+        observe,
         env,
         binds,
         limits,
@@ -31,6 +32,7 @@ pub fn show(policy: &Policy) -> String {
         unprotect,
         credentials,
         cache,
+        untrusted,
         image,
         visor_path,
         require,
@@ -44,6 +46,7 @@ pub fn show(policy: &Policy) -> String {
     lines.value("engine", engine_word(&engine.value), &engine.origin);
     show_network(&mut lines, network);
     lines.value("read_only", access.value == Access::ReadOnly, &access.origin);
+    lines.value("observe", observe.value.name(), &observe.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
     let Workspace { mode, name, from, keep } = &workspace.value;
     let said = |key, name: &Option<String>| name.as_ref().map(|name| format!(", {key}: {}", quoted(name)));
@@ -76,6 +79,9 @@ pub fn show(policy: &Policy) -> String {
     });
     if let Some(cache) = cache {
         lines.value("cache", cache_word(&cache.value), &cache.origin);
+    }
+    if let Some(untrusted) = untrusted {
+        lines.value("untrusted", true, &untrusted.origin);
     }
     if let Some(image) = image {
         show_image(&mut lines, image);

@@ -2,7 +2,8 @@
 
 use crate::cache;
 use globset::{GlobBuilder, GlobMatcher};
-use polder_facts::{HostFacts, Origin, Sourced};
+use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
+use polder_plan::cache_candidates;
 use polder_policy::{PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::probe::{self, Machine};
@@ -76,6 +77,9 @@ pub fn gather(
     }
     let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
     let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
+    let user = look::user(&environment, &root);
+    let store = store(policy, &root, &user, &environment);
+    literals.extend(store.clone());
     let mut tree = look::tree(&root, &start, &literals, &sources).map_err(fault)?;
     tree.matches = matches;
     if policy.workspace.value.mode == WorkspaceMode::Cow {
@@ -86,11 +90,32 @@ pub fn gather(
         mechanisms,
         landlock_abi,
         cgroup,
-        user: look::user(&environment, &root),
+        caches: caches(policy, &tree, &user, store),
+        user,
         system: look::system(),
         tree,
         environment,
     })
+}
+
+/// Where caches are kept, for a run that has some, or that may be shown a part of the host in which they lie.
+fn store(
+    policy: &Policy,
+    root: &Path,
+    user: &UserFacts,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Option<PathBuf> {
+    let place = polder_cache::place(environment, &user.home)?;
+    let asked = policy.cache.is_some() || !policy.binds.is_empty() || place.starts_with(root);
+    asked.then(|| polder_cache::resolved(&place))
+}
+
+/// What a run that may not make a cache can be shown.
+fn caches(policy: &Policy, tree: &TreeFacts, user: &UserFacts, store: Option<PathBuf>) -> CacheFacts {
+    let looked_for = store.as_deref().filter(|_| policy.untrusted.is_some());
+    let candidates = looked_for.map(|store| cache_candidates(policy, tree, user, store)).unwrap_or_default();
+    let present = candidates.into_iter().filter(|path| look::entry(path) == Entry::Directory).collect();
+    CacheFacts { store, present }
 }
 
 fn is_glob(text: &str) -> bool {

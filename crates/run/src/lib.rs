@@ -5,7 +5,9 @@
 
 mod cache;
 mod choose;
+mod claim;
 mod facts;
+mod limit;
 mod prepare;
 mod pump;
 mod watch;
@@ -13,6 +15,7 @@ mod workspace;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
+pub use polder_cache as caches;
 pub use polder_engine::{HeadStart, Parting};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};

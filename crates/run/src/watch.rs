@@ -5,8 +5,10 @@
 //! is gone before the outcome is told.
 
 use crate::choose::Chosen;
+use crate::claim::{Claimed, claim};
 use crate::pump::{self, Source};
 use crate::workspace::{self, Held, WorkspaceError};
+use polder_cache::ClaimError;
 use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
@@ -71,6 +73,9 @@ pub enum RunError {
     /// There is no workspace to keep the changes in, or it could not be let go.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    /// The directories that are kept between runs could not be had.
+    #[error(transparent)]
+    Caches(#[from] ClaimError),
     /// Polder's own streams failed.
     #[error("cannot set up the streams of the run")]
     Streams(#[from] io::Error),
@@ -86,11 +91,16 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         let _ =
             teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
     }
-    let limits = &fitted.plan().limits;
+    let limits = fitted.plan().limits.clone();
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
     let (mut services, mut ends) = connect(streams, output_max.is_some())?;
     services.ahead = ahead;
+    // Held until nothing of the sandbox is left.
+    let claim = match claim(fitted.plan(), signals)? {
+        Claimed::Ready(claim) => claim,
+        Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), &mut teller)),
+    };
     // From here on nobody else has it; whatever happens, it is let go at the end.
     let held = workspace::begin(fitted.plan(), fitted.host())?;
     services.layers = held.as_ref().map(Held::layers);
@@ -118,9 +128,11 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         cause: None,
         grace: None,
         violations: 0,
+        told: 0,
     };
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish(parting);
+    drop(claim);
     for violation in finished.violations {
         watch.note(violation, &mut teller);
     }
@@ -133,6 +145,10 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if let Some(limit) = outcome.limit {
         let _ = teller.tell(EventKind::Limit(limit));
     }
+    if let Some(violation) = crate::limit::violation(&outcome, &limits) {
+        watch.note(violation, &mut teller);
+    }
+    let outcome = Outcome { violations: watch.violations, ..outcome };
     tracing::debug!(target: "polder::sandbox", exit_code = outcome.exit_code(), violations = outcome.violations, "exec");
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
@@ -146,10 +162,15 @@ fn not_launched(error: LaunchError, teller: &mut Teller<'_>) -> Result<Outcome, 
         LaunchFailure::NotExecutable(error) => Ending::NotExecutable(error.raw_os_error().unwrap_or(0)),
         LaunchFailure::Setup(_) => return Err(error.into()),
     };
+    Ok(not_begun(ending, teller))
+}
+
+/// The outcome of a run that came to its end before the command did anything.
+fn not_begun(ending: Ending, teller: &mut Teller<'_>) -> Outcome {
     let outcome = Outcome { ending, limit: None, usage: Usage::default(), violations: 0 };
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
-    Ok(outcome)
+    outcome
 }
 
 /// Gives events their order.
@@ -245,6 +266,7 @@ struct Watch<'a> {
     cause: Option<Cause>,
     grace: Option<Instant>,
     violations: u64,
+    told: u64,
 }
 
 impl Watch<'_> {
@@ -291,7 +313,7 @@ impl Watch<'_> {
             }
             if ready[0] || (ready[6] && soon(running)?) {
                 match running.report() {
-                    Report::Violation(violation) => self.note(violation, teller),
+                    Report::Denied(denied) => denied.into_iter().for_each(|violation| self.note(violation, teller)),
                     Report::Ended(ended) => return Ok(Some(ended)),
                     Report::Lost => return Ok(None),
                 }
@@ -384,7 +406,8 @@ impl Watch<'_> {
 
     fn note(&mut self, violation: Violation, teller: &mut Teller<'_>) {
         self.violations += violation.count;
-        if self.violations <= VIOLATIONS_MAX {
+        self.told += 1;
+        if self.told <= VIOLATIONS_MAX {
             let _ = teller.tell(EventKind::Violation(violation));
         }
     }

@@ -1,6 +1,7 @@
 //! The list of cases, in groups. A group names the guarantees without which its cases mean nothing.
 
 mod argv;
+mod caches;
 mod concurrency;
 mod cow;
 mod endings;
@@ -109,6 +110,8 @@ pub fn all() -> Vec<Case> {
             a_bind_appears_inside_the_workspace
             strange_names_are_names
         }
+        caches [] { a_cache_outlives_its_run runs_at_the_same_time_share_a_cache }
+        caches [Fs] { another_repository_does_not_see_a_cache an_untrusted_run_cannot_change_a_cache }
         files [Privileges] { a_root_caller_keeps_the_owner_of_the_workspace }
         files [Fs] {
             a_read_only_workspace_cannot_be_changed

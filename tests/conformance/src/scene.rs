@@ -95,12 +95,14 @@ impl Scene {
 
     /// The caller's variables, the same for both ways to run.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        vec![
+        let mut environment: Vec<(OsString, OsString)> = vec![
             ("PATH".into(), PATH.into()),
             ("HOME".into(), self.home().into()),
             ("USER".into(), "somebody".into()),
             ("LANG".into(), "C.UTF-8".into()),
-        ]
+        ];
+        environment.extend(daemons());
+        environment
     }
 
     /// The built-in policy on a directory, with nothing accepted.
@@ -145,6 +147,12 @@ impl Scene {
         assert!(refusal.remedy.is_some() && !refusal.acceptable, "{refused}");
         assert!(planned.run().is_err() && !workspace.join("ran-unnamed").exists(), "nothing may run");
         false
+    }
+
+    /// How strong the engine is.
+    pub(crate) fn class(&self) -> EngineClass {
+        let engines = polder::engines();
+        engines.iter().find(|engine| engine.id() == self.engine).expect("the engine in question").class()
     }
 
     /// A policy with the gaps accepted that the engine has for the built-in one.
@@ -272,6 +280,12 @@ impl Scene {
             Report::Refused(_) => false,
         }
     }
+}
+
+/// Where daemons listen, as the test command has said it: engines that are daemons look there.
+pub(crate) fn daemons() -> Vec<(OsString, OsString)> {
+    let names = ["DOCKER_HOST", "CONTAINER_HOST"];
+    names.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
 /// The guarantees that an engine does not keep for a policy.

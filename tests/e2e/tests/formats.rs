@@ -72,7 +72,7 @@ fn an_engine_that_cannot_be_had_here_is_refused_by_name() {
     let place = Place::new();
     place.write("work/.visor.yaml", ENGINES);
     for (flags, engine) in [
-        (&["run", "--sandbox", "docker", "--", "touch", "ran"][..], "docker` is not in this build"),
+        (&["run", "--sandbox", "docker", "--", "touch", "ran"][..], "docker` does not work here"),
         (&["run", "--sandbox", "mac", "--", "touch", "ran"], "seatbelt` does not work here"),
     ] {
         let said = place.says(flags);

@@ -68,6 +68,13 @@ fn help_of_trust() {
 }
 
 #[test]
+fn help_of_cache() {
+    check(&["cache"], expect_file![golden("help-cache.txt")]);
+    check(&["cache", "list"], expect_file![golden("help-cache-list.txt")]);
+    check(&["cache", "clear"], expect_file![golden("help-cache-clear.txt")]);
+}
+
+#[test]
 fn help_of_completions() {
     check(&["completions"], expect_file![golden("help-completions.txt")]);
 }

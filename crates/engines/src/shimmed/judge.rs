@@ -217,16 +217,24 @@ impl Judge<'_> {
     /// What no such engine can do with this plan, whatever is accepted.
     pub(crate) fn impossible(&self, engine: &str) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let Plan { image, cache, credentials, workspace, files, engine_options, .. } = self.plan;
+        let Plan { image, engine_options, .. } = self.plan;
         if let Some(image) = image {
             gaps.push(gap(
                 format!("{}: engine `{engine}` uses the host's programs, not an image", image.origin),
                 Some("take the image away, or choose an engine that takes one".to_owned()),
             ));
         }
-        if let Some(cache) = cache {
-            gaps.push(gap(format!("{}: caches are not in this build", cache.origin), None));
+        gaps.extend(self.impossible_beside_images());
+        if let Some(options) = engine_options.get(engine) {
+            gaps.push(gap(format!("{}: engine `{engine}` has no options", options.origin), None));
         }
+        gaps
+    }
+
+    /// The same for an engine that takes images and has options.
+    pub(crate) fn impossible_beside_images(&self) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let Plan { credentials, workspace, files, .. } = self.plan;
         for credential in credentials {
             gaps.push(gap(
                 format!("{}: credentials need the broker, which is not in this build", credential.origin),
@@ -249,9 +257,6 @@ impl Judge<'_> {
                 ),
                 Some("protect fewer paths, or a common parent".to_owned()),
             ));
-        }
-        if let Some(options) = engine_options.get(engine) {
-            gaps.push(gap(format!("{}: engine `{engine}` has no options", options.origin), None));
         }
         gaps
     }

@@ -1,7 +1,9 @@
 //! What the Linux engines share: the shim inside, and a run that it watches over. Knows no engine.
 
 mod cgroup;
+mod denied;
 mod etc;
+mod ground;
 mod inside;
 mod judge;
 mod layers;
@@ -14,7 +16,8 @@ pub(crate) mod testing;
 
 pub(crate) use cgroup::{counts_pids, make_cgroup};
 pub(crate) use etc::etc;
-pub(crate) use inside::{c, inside};
+pub(crate) use ground::{access, ground, net};
+pub(crate) use inside::{c, inside, inside_of};
 pub(crate) use judge::{Judge, RESERVED_MAX, enforced, gap};
 pub(crate) use layers::{bring_layers, lay_layers, layer_places, layers_of};
 pub(crate) use masks::{hides, identity, masks, relative};

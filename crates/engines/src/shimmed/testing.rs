@@ -2,8 +2,8 @@
 
 use polder_engine::{Engine, Fitted, Layers};
 use polder_facts::{
-    ByteSize, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced, SystemPath,
-    TreeFacts, UserFacts,
+    ByteSize, CacheFacts, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced,
+    SystemPath, TreeFacts, UserFacts,
 };
 use polder_policy::{
     Access, Bind, Network, NetworkMode, PathPattern, Policy, Workdir, Workspace, WorkspaceMode, built_in,
@@ -52,6 +52,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
                 Resolved { path: "/opt/cache".into(), entry: Entry::Directory },
             )]),
         },
+        caches: CacheFacts::unasked(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
     }
 }
@@ -187,7 +188,7 @@ pub(crate) mod text {
 
     /// What the shim does.
     pub(crate) fn inside(inside: &Inside) -> String {
-        let Inside { made, rlimits, landlock, filter, reserved, swept, command } = inside;
+        let Inside { made, rlimits, landlock, filter, reserved, swept, observe: _, command } = inside;
         let Command { candidates, argv, env, workdir, terminal: _ } = command;
         let list = |list: &[CString]| list.iter().map(shown).collect::<Vec<_>>().join(" ");
         let mut lines: Vec<String> = steps(made).lines().map(str::to_owned).collect();

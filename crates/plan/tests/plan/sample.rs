@@ -1,7 +1,8 @@
 //! A machine and a policy to plan with: nothing is read from the real ones.
 
 use polder_facts::{
-    Entry, Grant, GuestPath, HostFacts, HostPath, Origin, Resolved, Sourced, SystemPath, TreeFacts, UserFacts,
+    CacheFacts, Entry, Grant, GuestPath, HostFacts, HostPath, Origin, Resolved, Sourced, SystemPath, TreeFacts,
+    UserFacts,
 };
 use polder_plan::{Faults, Plan, compile};
 use polder_policy::{Access, Bind, PathPattern, Policy, built_in};
@@ -39,6 +40,7 @@ pub(crate) fn host() -> HostFacts {
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },
+        caches: CacheFacts::unasked(),
         environment: environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! Machines that are made up, so that an answer depends on the code alone.
 
 use polder::{HostFacts, Mechanism, Probe};
-use polder_facts::{CgroupFacts, CgroupVersion, Entry, SystemPath, TreeFacts, UserFacts};
+use polder_facts::{CacheFacts, CgroupFacts, CgroupVersion, Entry, SystemPath, TreeFacts, UserFacts};
 use std::collections::BTreeMap;
 
 /// Who calls.
@@ -49,6 +49,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },
+        caches: CacheFacts::unasked(),
         environment: BTreeMap::new(),
     }
 }

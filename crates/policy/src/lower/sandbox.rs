@@ -27,6 +27,7 @@ impl Lower<'_> {
             definition.network_implied = Some(self.sourced(Network::of(NetworkMode::Full), line));
         }
         definition.access = self.access(node);
+        definition.observe = node.get("observe").and_then(|mode| self.keep(mode.text()?.parse(), mode.line));
         definition.workdir = node.get("workdir").and_then(|workdir| self.workdir(workdir));
         definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
         definition.env_pass = self.env_list(node);
@@ -237,7 +238,7 @@ impl Lower<'_> {
             text(key).and_then(|(prefix, line)| self.keep(rules::name(prefix), line)).map(|prefix| prefix.value)
         };
         let (first, fallback) = (prefix("prefix"), prefix("fallback_prefix"));
-        let paths = self.each(node.get("paths"), rules::guest_path);
+        let paths = self.each(node.get("paths"), rules::cache_path);
         let max_scopes = node.get("max_scopes").and_then(|scopes| self.count(scopes));
         let cache = Cache {
             paths: paths.into_iter().map(|path| path.value).collect(),
@@ -246,6 +247,9 @@ impl Lower<'_> {
             ttl: self.unit(node.get("ttl")).map_or(CACHE_TTL, |ttl| ttl.value),
             max_scopes: max_scopes.map_or(CACHE_SCOPES, |scopes| u32::try_from(scopes.value).unwrap_or(u32::MAX)),
         };
+        if node.get("paths").is_some_and(|paths| paths.items().is_empty()) {
+            self.fault(node.line, "`paths` is empty: nothing would be kept");
+        }
         Some(self.sourced(cache, node.line))
     }
 }

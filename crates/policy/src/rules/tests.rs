@@ -26,6 +26,17 @@ fn host_paths_expand_the_home_and_nothing_else() {
 }
 
 #[test]
+fn caches_stand_below_the_home_inside_or_at_an_absolute_path() {
+    let path = |text| cache_path(text).map(|path| path.to_string());
+    assert_eq!(path("/c/./d/"), Ok("/c/d".to_owned()));
+    assert_eq!(path("~/.cargo//registry/"), Ok("~/.cargo/registry".to_owned()));
+    assert_eq!(path("~//etc"), Ok("~/etc".to_owned()));
+    for bad in ["", "rel", "~", "~/", "~root", "~root/x", "~/..", "~/a/../b", "/a/..", "/x\0", "~/x\0"] {
+        assert!(path(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn patterns_for_paths() {
     let pattern = |text| path_pattern(text, Path::new(HOME)).map(|pattern| pattern.0);
     assert_eq!(pattern("./a/"), Ok("a".to_owned()));

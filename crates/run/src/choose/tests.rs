@@ -1,6 +1,6 @@
 use super::*;
 use polder_engine::{EngineClass, Fit, LaunchError, Running, Services, Verdict};
-use polder_facts::{Entry, Gap, Guarantee, SystemPath, TreeFacts, UserFacts};
+use polder_facts::{CacheFacts, Entry, Gap, Guarantee, SystemPath, TreeFacts, UserFacts};
 use polder_plan::compile_in;
 use polder_policy::built_in;
 use std::collections::BTreeMap;
@@ -72,6 +72,7 @@ fn host() -> Arc<HostFacts> {
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },
+        caches: CacheFacts::unasked(),
         environment: BTreeMap::new(),
     })
 }

@@ -75,6 +75,61 @@ fn fault(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CgroupErr
     move |source| CgroupError { what, path, source }
 }
 
+/// The cgroups that another program has put a process into. They are its own to remove.
+#[derive(Debug)]
+pub struct Watched(std::mem::ManuallyDrop<Cgroup>);
+
+impl Watched {
+    /// Finds them, as far as this process can see them.
+    pub fn of(pid: u32) -> Self {
+        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let unified = Path::new(ROOT).join("cgroup.controllers").exists();
+        let found = |controller: &str| {
+            let dir = text.lines().find_map(|line| {
+                let (_, rest) = line.split_once(':')?;
+                let (controllers, path) = rest.split_once(':')?;
+                let path = path.trim_start_matches('/');
+                if unified {
+                    return controllers.is_empty().then(|| Path::new(ROOT).join(path));
+                }
+                let named = controllers.split(',').any(|name| name == controller);
+                named.then(|| Path::new(ROOT).join(controller).join(path))
+            })?;
+            dir.is_dir().then_some(dir)
+        };
+        let version = if unified { CgroupVersion::V2 } else { CgroupVersion::V1 };
+        let (memory, pids, cpu) = (found("memory"), found("pids"), found("cpu"));
+        Self(std::mem::ManuallyDrop::new(Cgroup { version, memory, pids, cpu }))
+    }
+
+    /// The first of the bounds that is not set there as it should be.
+    pub fn lacks(&self, bounds: Bounds) -> Option<&'static str> {
+        let read = |dir: &Option<PathBuf>, file: &str| {
+            let text = fs::read_to_string(dir.as_ref()?.join(file)).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let (memory_file, cpu_file) = match self.0.version {
+            CgroupVersion::V1 => ("memory.limit_in_bytes", "cpu.cfs_quota_us"),
+            CgroupVersion::V2 => ("memory.max", "cpu.max"),
+        };
+        // The kernel counts memory in pages; a smaller bound than was asked for keeps the promise.
+        let holds = |bound: Option<u64>, is: Option<u64>| bound.is_none_or(|bound| is.is_some_and(|is| is <= bound));
+        if !holds(bounds.memory_bytes, read(&self.0.memory, memory_file)) {
+            return Some("memory");
+        }
+        if !holds(bounds.pids, read(&self.0.pids, "pids.max")) {
+            return Some("pids");
+        }
+        let quota_us = bounds.cpus.map(|cpus| ((cpus * PERIOD_US as f64).ceil() as u64).max(1000));
+        (!holds(quota_us, read(&self.0.cpu, cpu_file))).then_some("cpus")
+    }
+
+    /// Which limits were reached so far.
+    pub fn reached(&self) -> Reached {
+        self.0.reached()
+    }
+}
+
 impl Cgroup {
     /// Makes the directories that the bounds need and writes the bounds. A bound without a controller is the caller's
     /// mistake: the fit has judged it.
@@ -219,7 +274,7 @@ fn own_name() -> String {
 }
 
 /// When a process started, in clock ticks since boot; with the pid it names a process for good.
-fn start_time(pid: u32) -> Option<u64> {
+pub fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may contain anything, also parentheses.
     let after_name = stat.rsplit_once(") ")?.1;

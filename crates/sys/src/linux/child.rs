@@ -6,7 +6,7 @@
 use super::call::{Errno, check, check_int, open_at};
 use super::creds;
 use super::image::{FinishImage, GroundImage, InsideImage, List};
-use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Source, Step};
+use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Root, Source, Step};
 use super::{landlock, mount, net};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -157,7 +157,7 @@ fn process_table() -> Result<OwnedFd, Errno> {
 /// Builds the ground: from new namespaces to a root of the sandbox's own.
 pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), Failure> {
     // The network is there already.
-    let GroundImage { identity, net: _, scratch_bytes, steps, hostname } = *ground;
+    let GroundImage { identity, net: _, root: kind, scratch_bytes, steps, hostname } = *ground;
     let Handed { doors, trees, proc } = handed;
     // Join before the identity changes: afterwards we are nobody and the write is refused.
     for door in doors.iter_mut().filter_map(Option::take) {
@@ -171,11 +171,16 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
     at(Stage::Lifeline, creds::not_dumpable())?;
 
-    let root = at(Stage::Root, enter_empty_root(scratch_bytes, c"/"))?;
+    let root = match kind {
+        Root::Made => at(Stage::Root, enter_empty_root(scratch_bytes, c"/"))?,
+        Root::Found => at(Stage::Root, enter_found_root(scratch_bytes))?,
+    };
     take_steps(steps, identity, trees, Some(proc.as_fd()))?;
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
     drop(root);
-    at(Stage::Pivot, mount::become_root())?;
+    if kind == Root::Made {
+        at(Stage::Pivot, mount::become_root())?;
+    }
     // SAFETY: the name is valid for its length.
     at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.to_bytes().len() as _) }))
         .map(drop)
@@ -323,6 +328,16 @@ fn enter_empty_root(scratch_bytes: u64, path: &CStr) -> Result<OwnedFd, Errno> {
     mount::attach_at(root.as_fd(), path)?;
     // SAFETY: the descriptor is ours.
     check_int(unsafe { libc::fchdir(root.as_raw_fd()) })?;
+    Ok(root)
+}
+
+/// The root as it was found, with a tmpfs for what is private, and our working directory in it.
+fn enter_found_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
+    drop(enter_empty_root(scratch_bytes, Root::PRIVATE_AT)?);
+    // SAFETY: a static path.
+    check_int(unsafe { libc::chdir(c"/".as_ptr()) })?;
+    let root = open_at(c"/", libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC, 0)?;
+    mount::restrict_mount(root.as_fd(), mount::NOSUID | mount::NODEV)?;
     Ok(root)
 }
 

@@ -11,7 +11,7 @@ use super::launched::{Go, Launched, MadeBy, SpawnError, caller, clone_into, clon
 use super::mapped::{give_identity, give_pipe, map_ids, mapped_trees};
 use super::recipe::{Access, Apart, Finish, Identity, Inside, Staging};
 use super::wire::{self, DESCRIPTORS_MAX, Record, Tag};
-use super::{creds, image, mount, shim, wait};
+use super::{creds, image, mount, porter, shim, wait};
 use crate::Command;
 use std::ffi::{CStr, CString, OsStr};
 use std::io::{Read, Seek};
@@ -40,8 +40,10 @@ static CAN_BE_SHIM: AtomicBool = AtomicBool::new(false);
 pub fn become_shim_if_asked() {
     CAN_BE_SHIM.store(true, Ordering::Relaxed);
     let mut args = std::env::args_os().skip(1);
-    if args.next().as_deref() != Some(OsStr::new(ARGUMENT)) {
-        return;
+    match args.next() {
+        Some(first) if first == OsStr::new(ARGUMENT) => {}
+        Some(first) if first == OsStr::new(porter::ARGUMENT) => porter::live(),
+        _ => return,
     }
     let control = args.next().and_then(|text| text.to_str()?.parse::<RawFd>().ok());
     let Some(control) = control.filter(|number| *number == CONTROL) else {
@@ -53,6 +55,11 @@ pub fn become_shim_if_asked() {
     // SAFETY: plain numbers; closed by every exec, because whoever holds it can speak as the shim.
     unsafe { libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) };
     shim::live_on_built(control)
+}
+
+/// Whether this program becomes the shim when it is asked to.
+pub(crate) fn can_be_shim() -> bool {
+    CAN_BE_SHIM.load(Ordering::Relaxed)
 }
 
 /// What an engine's program has to execute to start the shim: a file that leads to a descriptor, and its arguments.
@@ -160,7 +167,7 @@ pub fn own_namespaces(kinds: &[&str]) -> std::io::Result<Vec<Apart>> {
 
 /// Starts the program and, through it, the shim; returns when the command has been executed.
 pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
-    if !CAN_BE_SHIM.load(Ordering::Relaxed) {
+    if !can_be_shim() {
         return Err(ForeignError::NoShim);
     }
     let Foreign { program, added, outer, staging, cgroup, finish, inside, stdio, tidies } = *foreign;

@@ -2,6 +2,7 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
+use super::denials::{Denial, Seen};
 use super::recipe::{Hold, Source, Step};
 use super::shim::{pid_namespace, user_namespace};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
@@ -85,23 +86,20 @@ pub struct Launched {
     pub(crate) main: Option<OwnedFd>,
     /// Whether the program between us and the shim removes files of its own at the end.
     pub(crate) program_tidies: bool,
+    /// The table of denials, once there was one.
+    denials: Option<Seen>,
 }
 
 /// How long a program may take to end after its shim.
 const PROGRAM_ENDS_MS: i32 = 2000;
 
 /// What the shim reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// The command ended.
     Ended(Ended),
-    /// A reserved name was asked for: its index in the recipe, and the pid inside.
-    Denied {
-        /// Which reserved name.
-        reserved: usize,
-        /// Who asked.
-        pid: u32,
-    },
+    /// Something was denied for the first time.
+    Denied(Denial),
     /// The shim is gone without a word.
     Lost,
 }
@@ -123,7 +121,7 @@ pub struct Ended {
 
 impl Launched {
     pub(crate) fn new(shim: Child, control: OwnedFd) -> Self {
-        Self { inner: None, shim, control, master: None, main: None, program_tidies: false }
+        Self { inner: None, shim, control, master: None, main: None, program_tidies: false, denials: None }
     }
 
     /// Readable when a report waits.
@@ -149,9 +147,15 @@ impl Launched {
     /// Waits for the next report.
     pub fn report(&mut self) -> Report {
         loop {
-            let Ok(Some(record)) = wire::receive(self.control.as_fd(), &mut []) else { return Report::Lost };
-            if record.tag == Tag::Denied as u32 {
-                return Report::Denied { reserved: record.a as usize, pid: record.b as u32 };
+            let mut descriptors = [None];
+            let Ok(Some(record)) = wire::receive(self.control.as_fd(), &mut descriptors) else { return Report::Lost };
+            if record.tag == Tag::Denials as u32 {
+                self.denials = descriptors[0].take().map(Seen::new);
+            }
+            if record.tag == Tag::Observed as u32
+                && let Some(denial) = self.denials.as_ref().and_then(|denials| denials.get(record.a as usize))
+            {
+                return Report::Denied(denial);
             }
             if record.tag == Tag::Ended as u32 {
                 let status = record.a;
@@ -164,6 +168,11 @@ impl Launched {
                 });
             }
         }
+    }
+
+    /// Everything that was denied so far, and how much more there was than could be kept.
+    pub fn denials(&self) -> (Vec<Denial>, u64) {
+        self.denials.as_ref().map_or((Vec::new(), 0), |denials| (denials.all(), denials.not_kept()))
     }
 
     /// Sends a signal to the command's process group. A command that is gone already is not an error.
@@ -257,9 +266,21 @@ pub(crate) struct Child {
     pub(crate) pid: i32,
     pub(crate) pidfd: OwnedFd,
     reaped: bool,
+    /// Whether it is another process's child: it can be ended and waited for, and its parent collects it.
+    anothers: bool,
 }
 
 impl Child {
+    /// Somebody else's child, by its handle.
+    pub(crate) fn of_another(pid: i32, pidfd: OwnedFd) -> Self {
+        Self { pid, pidfd, reaped: false, anothers: true }
+    }
+
+    /// Leaves it to itself.
+    pub(crate) fn let_go(&mut self) {
+        self.reaped = true;
+    }
+
     pub(crate) fn kill(&self) {
         kill(self.pidfd.as_fd());
     }
@@ -273,6 +294,13 @@ impl Child {
     /// Waits for the end; gives the exit code or 128 and the signal.
     pub(crate) fn reap(&mut self) -> i32 {
         if self.reaped {
+            return 0;
+        }
+        if self.anothers {
+            self.reaped = true;
+            let mut gone = libc::pollfd { fd: self.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, valid for the call.
+            while check_int(unsafe { libc::poll(&raw mut gone, 1, -1) }) == Err(Errno(libc::EINTR)) {}
             return 0;
         }
         // SAFETY: all-zero is a valid `siginfo_t`.
@@ -340,7 +368,7 @@ pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: 
         unsafe { libc::_exit(0) };
     }
     // SAFETY: the kernel just made this descriptor for us.
-    Ok(Child { pid: pid as i32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false })
+    Ok(Child { pid: pid as i32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false, anothers: false })
 }
 
 /// Room for the few frames between a clone and exec.
@@ -374,7 +402,7 @@ pub(crate) fn clone_sharing(mut body: impl FnMut()) -> Result<Child, Errno> {
         answer?
     };
     // SAFETY: the kernel just made this descriptor for us.
-    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false })
+    Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false, anothers: false })
 }
 
 /// Every namespace but the network's and the cgroup's, which the child makes after it has joined.

@@ -48,7 +48,7 @@ pub(crate) fn map_ids(pid: i32, inside: u32, outside: u32, count: u32) -> Result
 
 /// Maps an ordinary user to itself, and nobody else; see user_namespaces(7). The child could do that too, but it is the one
 /// that everybody waits for.
-fn map_self(pid: i32, uid: u32, gid: u32) -> Result<(), SpawnError> {
+pub(crate) fn map_self(pid: i32, uid: u32, gid: u32) -> Result<(), SpawnError> {
     let mut line = Line::new();
     let write = |name: &str, line: &[u8]| {
         let path = CString::new(format!("/proc/{pid}/{name}")).expect("invariant: digits and literals");

@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
 use super::cgroup::Entrance;
-use super::syscalls::Guarded;
+use super::syscalls::{Guarded, Observe};
 use crate::command::{Command, Rlimit};
 
 /// Everything the child will do.
@@ -33,6 +33,8 @@ pub struct Ground {
     pub identity: Identity,
     /// Which network it sees.
     pub net: NetNamespace,
+    /// What its root is made from.
+    pub root: Root,
     /// The size of the private file systems together, in bytes.
     pub scratch_bytes: u64,
     /// How the root is built.
@@ -95,6 +97,8 @@ pub struct Inside {
     pub reserved: Vec<Reserved>,
     /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
+    /// What is looked at on its way, so that denials can be told; needs the filter.
+    pub observe: Option<Observation>,
     /// What runs in the end.
     pub command: Command,
 }
@@ -122,6 +126,23 @@ pub enum Identity {
     },
     /// A root caller stays the host's uid 0, without capabilities. Only where that gap was accepted.
     HostRoot,
+}
+
+/// What the root of a ground is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// Nothing: an empty one in memory, in which the steps make and show everything. The old root is gone afterwards.
+    Made,
+    /// The root that the shim finds, which nobody but its maker can write: the steps lay over it what is to be different,
+    /// and what is private lies in memory at [`Root::PRIVATE`]. Only for a shim in a container.
+    Found,
+}
+
+impl Root {
+    /// Where a found root has its private places; whoever made the root has made this directory, too.
+    pub const PRIVATE: &std::ffi::CStr = c".polder/private";
+    /// The same from anywhere.
+    pub(crate) const PRIVATE_AT: &std::ffi::CStr = c"/.polder/private";
 }
 
 /// Which network the command sees.
@@ -336,6 +357,17 @@ pub struct Reserved<S = CString> {
     pub directory: Option<S>,
     /// The name in it.
     pub name: S,
+}
+
+/// What an observer has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Which calls it looks at; never [`Observe::Off`].
+    pub mode: Observe,
+    /// Absolute paths inside below which everything is as on the host.
+    pub shown: Vec<CString>,
+    /// Whether the sandbox has a network of its own without a way out.
+    pub alone: bool,
 }
 
 /// A file that is set aside when the run has ended. Paths are absolute inside.

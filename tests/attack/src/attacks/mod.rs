@@ -28,6 +28,7 @@ mod a_nested_repository_does_not_run_on_the_host;
 mod a_nested_repository_in_a_layer_does_not_run_on_the_host;
 mod a_pipe_as_a_submodule_config_does_not_wedge_the_next_run;
 mod a_pipe_as_configuration_does_not_wedge_the_next_run;
+mod a_pipe_or_a_vast_file_does_not_wedge_an_apply;
 mod a_planted_link_does_not_widen_a_bind;
 mod a_protected_directory_cannot_be_exchanged;
 mod a_protected_file_cannot_be_changed_or_replaced;
@@ -62,6 +63,7 @@ mod a_written_configuration_does_not_weaken_the_next_run;
 mod abstract_sockets_are_closed_with_the_hosts_network;
 mod abstract_sockets_of_the_host_are_not_there;
 mod address_randomisation_cannot_be_switched_off;
+mod an_edit_of_the_host_is_not_overwritten;
 mod an_output_flood_is_bounded;
 mod an_overlapping_bind_does_not_free_a_protected_path;
 mod beat;
@@ -75,6 +77,7 @@ mod files_cannot_be_named_by_handle;
 mod files_cannot_be_opened_by_handle;
 mod files_made_in_a_layer_do_not_reach_the_tree;
 mod home_secrets_cannot_be_read;
+mod host_apply;
 mod host_directories_cannot_be_watched;
 mod host_git;
 mod host_polder;
@@ -137,6 +140,7 @@ mod the_system_tree_is_not_in_view;
 mod the_x32_numbers_are_closed;
 mod userfaultfd_is_not_there;
 mod variables_of_the_caller_do_not_enter;
+mod what_the_host_would_execute_is_not_applied;
 mod zombies_are_bounded;
 
 /// In the order of their numbers.
@@ -205,6 +209,7 @@ pub(crate) const ALL: &[Attack] = &[
     a_planted_link_does_not_widen_a_bind::ATTACK,
     a_replaced_workspace_is_not_shown_in_a_layer::ATTACK,
     a_pipe_as_a_submodule_config_does_not_wedge_the_next_run::ATTACK,
+    a_pipe_or_a_vast_file_does_not_wedge_an_apply::ATTACK,
     a_pipe_as_configuration_does_not_wedge_the_next_run::ATTACK,
     device_nodes_cannot_be_made::ATTACK,
     no_file_comes_out_with_a_setid_bit::ATTACK,
@@ -212,6 +217,8 @@ pub(crate) const ALL: &[Attack] = &[
     a_written_configuration_does_not_weaken_the_next_run::ATTACK,
     a_written_configuration_does_not_open_the_network::ATTACK,
     a_forged_mark_in_a_layer_reveals_nothing::ATTACK,
+    an_edit_of_the_host_is_not_overwritten::ATTACK,
+    what_the_host_would_execute_is_not_applied::ATTACK,
     host_processes_cannot_be_traced::ATTACK,
     the_shim_cannot_be_traced::ATTACK,
     the_guard_does_not_open_its_own_process::ATTACK,

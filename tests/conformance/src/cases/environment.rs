@@ -1,6 +1,6 @@
 //! Which variables enter.
 
-use crate::scene::Scene;
+use crate::scene::{Scene, daemons};
 use std::ffi::OsString;
 
 fn with(scene: &Scene, more: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
@@ -39,12 +39,14 @@ pub(super) fn variables_that_load_code_pass_by_exact_name_only(scene: &Scene) {
 
 pub(super) fn path_is_cut_to_what_exists(scene: &Scene) {
     let path = format!("{}/bin:/nowhere:relative:/usr/bin::/bin", scene.home().display());
-    let environment = vec![("PATH".into(), path.into()), ("HOME".into(), scene.home().into())];
+    let mut environment = vec![("PATH".into(), path.into()), ("HOME".into(), scene.home().into())];
+    environment.extend(daemons());
     let finished = scene.run(&scene.sandbox().environment(environment), &["/usr/bin/env"]);
     let seen = String::from_utf8_lossy(&finished.stdout).into_owned();
     assert!(seen.lines().any(|line| line == "PATH=/usr/bin:/bin"), "{seen}");
     // Without any PATH, programs are found all the same.
-    let environment = vec![("HOME".into(), scene.home().into())];
+    let mut environment = vec![("HOME".into(), scene.home().into())];
+    environment.extend(daemons());
     assert!(scene.run(&scene.sandbox().environment(environment), &["true"]).outcome.success());
 }
 

@@ -4,7 +4,8 @@ use crate::shimmed::testing::{cow, layers};
 use expect_test::{ExpectFile, expect_file};
 use polder_engine::Engine;
 use polder_facts::{
-    ByteSize, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced, TreeFacts, UserFacts,
+    ByteSize, CacheFacts, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced,
+    TreeFacts, UserFacts,
 };
 use polder_policy::{Bind, EnvPattern, Network, PathPattern, Policy, Workdir, built_in};
 use polder_sys::Missing;
@@ -56,6 +57,7 @@ fn host(uid: u32) -> HostFacts {
             submodules: Vec::new(),
             sources,
         },
+        caches: CacheFacts::unasked(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into()), ("TOKEN".into(), "secret".into())]),
     }
 }

@@ -1,11 +1,14 @@
 use super::super::Native;
 use super::*;
+use crate::shimmed::c;
 use crate::shimmed::testing::{cow, layers, linux_host, much, text};
 use expect_test::{ExpectFile, expect_file};
 use polder_facts::{Guarantee, HostFacts, Mechanism, Origin, Probe, Sourced};
 use polder_policy::{Policy, built_in};
-use std::ffi::OsStr;
+use polder_sys::{Access, Identity, Source, Step};
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 fn fitted(policy: &Policy, host: HostFacts) -> Fitted {
     crate::shimmed::testing::fitted(&Native, policy, host)
@@ -14,7 +17,7 @@ fn fitted(policy: &Policy, host: HostFacts) -> Fitted {
 /// A recipe as text, one step a line.
 fn recipe(lowered: &Lowered) -> String {
     let Lowered { ground, inside } = lowered;
-    let Ground { identity, net, scratch_bytes, steps, hostname } = ground;
+    let Ground { identity, net, root: _, scratch_bytes, steps, hostname } = ground;
     let head = format!(
         "identity {identity:?}\nnet {net:?}\nscratch {scratch_bytes}\nhostname {}\n",
         hostname.to_string_lossy()

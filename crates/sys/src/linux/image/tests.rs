@@ -8,6 +8,7 @@ fn ground() -> Ground {
     Ground {
         identity: Identity::Range { uid: 1, gid: 2, base: 3, count: 4 },
         net: NetNamespace::Own,
+        root: Root::Found,
         scratch_bytes: u64::MAX,
         steps: vec![
             Step::Directory { at: c("a"), mode: 0o755 },
@@ -44,6 +45,7 @@ fn inside() -> Inside {
             rules: vec![LandlockRule { path: c("/"), access: Access::ReadOnly, missing: Missing::Fail }],
         }),
         filter: Some(Guarded::Yes),
+        observe: None,
         reserved: vec![
             Reserved { directory: None, name: c(".env") },
             Reserved { directory: Some(c("/ws")), name: c(".git") },

@@ -1,0 +1,177 @@
+//! The life of one container: made, started, its porter let in, and removed with everything that was made for it.
+
+use super::api::{ApiError, Client, Deadline, ObjectName};
+use super::kind::Kind;
+use super::lower::Lowered;
+use super::place::Place;
+use crate::shimmed::setup;
+use polder_engine::LaunchError;
+use polder_sys::cgroup::Watched;
+use polder_sys::{Door, Launched, Porter, Recipe, SpawnError};
+use serde_json::Value;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a daemon may take from the start of a container to its first process.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is asked meanwhile whether the container still runs.
+const GLANCE: Duration = Duration::from_millis(500);
+/// How often a request is made that failed without a cause.
+const TRIES_MAX: u32 = 3;
+/// What Podman says instead of a cause, when two requests met.
+const NO_CAUSE: &str = "%!w(<nil>)";
+
+/// A container with its porter. Dropping it removes the container.
+#[derive(Debug)]
+pub(super) struct Container {
+    client: Client,
+    id: ObjectName,
+    porter: Option<Porter>,
+    watched: Watched,
+    _place: Place,
+}
+
+impl Container {
+    /// Makes and starts a container; what was made goes away again when that fails.
+    pub(super) fn start(client: Client, kind: Kind, lowered: &Lowered, place: Place) -> Result<Self, LaunchError> {
+        let door = Door::open(&place.door()).map_err(|error| setup(error, None))?;
+        let turn = Turn::take(&client, kind)?;
+        let id = create(&client, kind, &lowered.request)?;
+        let mut made = Made { client: Some(client), id: Some(id) };
+        let porter = made.start(door, lowered.uid)?;
+        drop(turn);
+        let watched = Watched::of(porter.pid());
+        if let Some(limit) = watched.lacks(lowered.bounds) {
+            let text = format!("the daemon did not set the limit `{limit}` of the container");
+            let remedy = format!("see whether it can limit anything here, or `--accept {limit}`");
+            return Err(setup(io::Error::other(text), Some(remedy)));
+        }
+        let (client, id) = made.keep();
+        Ok(Self { client, id, porter: Some(porter), watched, _place: place })
+    }
+
+    /// Lets a run in.
+    pub(super) fn enter(&self, recipe: &Recipe) -> Result<Launched, SpawnError> {
+        self.porter.as_ref().ok_or(SpawnError::Vanished)?.enter(recipe)
+    }
+
+    /// Its cgroups.
+    pub(super) fn watched(&self) -> &Watched {
+        &self.watched
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        // The porter ends when its caller is gone, and with it the container.
+        self.porter = None;
+        // A daemon that is gone, too, leaves nothing that runs; the next start looks again.
+        let _ = self.client.remove_container(&self.id, Deadline::quick());
+    }
+}
+
+/// One container after the other is asked for: Podman's service has been seen to end when many came at once. Whoever uses
+/// the same service waits here, in whichever process.
+struct Turn(Option<File>);
+
+impl Turn {
+    fn take(client: &Client, kind: Kind) -> Result<Self, LaunchError> {
+        if kind == Kind::Docker {
+            return Ok(Self(None));
+        }
+        // The directory of its socket is the one thing that all who use it have in common.
+        let directory = client.socket().parent().unwrap_or(Path::new("/"));
+        let locked = File::open(directory).and_then(|file| file.lock().map(|()| file));
+        locked.map(|file| Self(Some(file))).map_err(|error| setup(error, None))
+    }
+}
+
+/// A container that is not yet worth keeping.
+struct Made {
+    client: Option<Client>,
+    id: Option<ObjectName>,
+}
+
+impl Made {
+    fn start(&mut self, door: Door, uid: u32) -> Result<Porter, LaunchError> {
+        let (Some(client), Some(id)) = (&self.client, &self.id) else {
+            return Err(setup(io::Error::other("there is no container"), None));
+        };
+        again(|| client.start_container(id, Deadline::quick())).map_err(|error| said("start the container", error))?;
+        let begun = Instant::now();
+        loop {
+            let heard = polder_sys::wait::readable(&[Some(door.bell())], Some(GLANCE));
+            if heard.map_err(|error| setup(error, None))?.first() == Some(&true) {
+                break;
+            }
+            // One that removes itself at its end is gone, not stopped.
+            let state = client.inspect_container(id, Deadline::quick());
+            let state = state.map_err(|error| said("find the container, which has ended", error))?.state;
+            if !state.running {
+                let why = if state.error.is_empty() { format!("code {}", state.exit_code) } else { state.error };
+                return Err(setup(io::Error::other(format!("the container ended before the run: {why}")), None));
+            }
+            if begun.elapsed() > PATIENCE {
+                let text = format!("nothing came out of the container in {} seconds", PATIENCE.as_secs());
+                return Err(setup(io::Error::other(text), None));
+            }
+        }
+        let porter = door.admit(uid).map_err(|error| {
+            let remedy = "a daemon that maps users to others cannot be used by root";
+            setup(error, Some(remedy.to_owned()))
+        })?;
+        let state = client.inspect_container(id, Deadline::quick());
+        let pid = state.map_err(|error| said("look at the container", error))?.state.pid;
+        if pid != i64::from(porter.pid()) {
+            let text = format!("process {} came out instead of the container's, which is {pid}", porter.pid());
+            return Err(setup(io::Error::other(text), None));
+        }
+        Ok(porter)
+    }
+
+    fn keep(mut self) -> (Client, ObjectName) {
+        (self.client.take().expect("invariant: taken once"), self.id.take().expect("invariant: taken once"))
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let (Some(client), Some(id)) = (&self.client, &self.id) {
+            // As above.
+            let _ = client.remove_container(id, Deadline::quick());
+        }
+    }
+}
+
+fn create(client: &Client, kind: Kind, request: &Value) -> Result<ObjectName, LaunchError> {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+    let pid = std::process::id();
+    let start = polder_sys::cgroup::start_time(pid).unwrap_or(0);
+    let made = again(|| {
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("polder-{pid}-{start}-{number}");
+        let name = name.parse().expect("invariant: letters, digits and dashes");
+        client.create_container(&name, request, Deadline::quick())
+    });
+    made.map(|made| made.id).map_err(|error| said(&format!("make a container by {}", kind.id()), error))
+}
+
+/// Asks once more where a daemon failed without a cause.
+fn again<T>(ask: impl Fn() -> Result<T, ApiError>) -> Result<T, ApiError> {
+    let mut tries = 1;
+    loop {
+        match ask() {
+            Err(error) if tries < TRIES_MAX && error.to_string().contains(NO_CAUSE) => tries += 1,
+            answer => return answer,
+        }
+    }
+}
+
+/// What a daemon said to something.
+pub(super) fn said(what: &str, error: ApiError) -> LaunchError {
+    let remedy = error.remedy();
+    setup(io::Error::other(format!("cannot {what}: {error}")), remedy)
+}

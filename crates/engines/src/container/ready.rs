@@ -1,0 +1,37 @@
+//! The image that a container is made from, there and looked at.
+
+use super::api::Client;
+use super::host_image;
+use super::image::{self, Pull, Settings};
+use super::kind::Kind;
+use super::life::said;
+use super::options::Options;
+use crate::shimmed::setup;
+use polder_engine::{Fitted, LaunchError};
+
+/// An image that the daemon has.
+pub(super) struct Ready {
+    /// A name or an id by which it knows it.
+    pub(super) name: String,
+    /// The variables that it sets; absent for the image of nothing, in which the host's own programs are shown.
+    pub(super) env: Option<Vec<String>>,
+}
+
+/// Sees to it that the plan's image is there.
+pub(super) fn ready_image(client: &Client, kind: Kind, fitted: &Fitted) -> Result<Ready, LaunchError> {
+    let plan = fitted.plan();
+    let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
+    let settings = Settings { pull: options.pull.unwrap_or(Pull::Missing), ..Settings::USUAL };
+    let facts = image::ready(client, plan, fitted.host(), &settings).map_err(|error| {
+        let remedy = error.remedy();
+        setup(error, remedy)
+    })?;
+    match facts {
+        // By its id: a name can mean another image a moment later.
+        Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env) }),
+        None => {
+            host_image::make(client).map_err(|error| said("make the empty image", error))?;
+            Ok(Ready { name: host_image::NAME.to_owned(), env: None })
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the attacks by way of an apply share: a host that takes everything against which nothing stands.
+
+use crate::stage::Stage;
+use polder_workspace::{Applied, Choice, Store, Unwatched, Verdict};
+
+/// Applies the workspace that the command left, as `polder workspace apply` does.
+pub(super) fn apply(stage: &Stage) -> Result<Applied, String> {
+    let place = Store::place_for(&stage.environment).ok_or("no place for workspaces")?;
+    let store = Store::open(&place).map_err(|error| error.to_string())?;
+    let workspace = store.newest(&stage.workspace).map_err(|error| error.to_string())?;
+    workspace.apply(&Choice::everything(), &mut Unwatched).map_err(|error| error.to_string())
+}
+
+/// An error unless a change was applied: an apply that takes nothing shows nothing.
+pub(super) fn must_be_taken(applied: &Applied, path: &str) -> Result<(), String> {
+    let taken = |(item, verdict): &(polder_workspace::Item, Verdict)| {
+        item.change.path.as_path() == std::path::Path::new(path) && *verdict == Verdict::Taken
+    };
+    if applied.items.iter().any(taken) { Ok(()) } else { Err(format!("`{path}` was not applied: {applied:?}")) }
+}
