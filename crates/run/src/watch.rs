@@ -150,6 +150,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         watch.note(violation, &mut teller);
     }
     let outcome = Outcome { violations: watch.violations, ..outcome };
+    tracing::debug!(target: "polder::sandbox", exit_code = outcome.exit_code(), violations = outcome.violations, "exec");
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
     Ok(outcome)
