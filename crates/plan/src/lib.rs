@@ -12,6 +12,7 @@ mod explain;
 mod plan;
 mod sensitive;
 mod standing;
+mod trace;
 mod view;
 
 pub use caches::{candidates as cache_candidates, repository as cache_repository};

@@ -286,7 +286,7 @@ impl Masks<'_> {
         self.lifted_by = None;
         self.add_git();
         self.add_own_configuration();
-        self.hide_caches();
+        self.hide_what_polder_keeps();
         let Self { view, pins, .. } = self;
         view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
         // What is hidden needs no protection besides.
@@ -498,10 +498,13 @@ impl Masks<'_> {
         }
     }
 
-    /// A bind may hold the store: what other repositories keep there is nobody's business.
-    fn hide_caches(&mut self) {
-        if let Some(store) = self.host.caches.store.clone() {
-            self.add_path(MaskKind::Hide, &store, &Origin::BuiltIn);
+    /// A bind may hold what polder keeps, the store of caches and what lies beside it: a command that writes there could
+    /// trust itself, and what other repositories keep is nobody's business.
+    fn hide_what_polder_keeps(&mut self) {
+        if let Some(kept) = self.host.caches.store.as_deref().and_then(Path::parent).map(Path::to_owned) {
+            self.add_path(MaskKind::Hide, &kept, &Origin::BuiltIn);
+            // Where nothing is kept yet there is nothing to hide, and all the same nothing may come into being.
+            self.add_path(MaskKind::Protect, &kept, &Origin::BuiltIn);
         }
     }
 

@@ -123,7 +123,8 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let mut watch = Watch {
         ends,
         signals,
-        deadline: timeout.map(|timeout| started + timeout),
+        // The command's time, not that of an image which has to be fetched first.
+        deadline: timeout.map(|timeout| Instant::now() + timeout),
         output_left: output_max,
         cause: None,
         grace: None,
@@ -149,6 +150,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         watch.note(violation, &mut teller);
     }
     let outcome = Outcome { violations: watch.violations, ..outcome };
+    tracing::debug!(target: "polder::sandbox", exit_code = outcome.exit_code(), violations = outcome.violations, "exec");
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
     Ok(outcome)

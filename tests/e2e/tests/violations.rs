@@ -244,3 +244,25 @@ fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let said = place.says(&["run", "--observe", "loud", "--", "true"]);
     assert!(said.code == 125 && said.err.contains("`loud` is not one of off, cheap, exact"), "{said:?}");
 }
+
+#[test]
+fn killing_the_observer_ends_the_run() {
+    let place = Place::new();
+    let mut polder = place
+        .polder(&["run", "--observe", "exact", "--", "sh", "-c", "touch started; sleep 600"])
+        .spawn()
+        .expect("polder");
+    while !place.has("work/started") {
+        assert!(polder.try_wait().expect("a child").is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let id = polder.id();
+    // The only child of a run that nobody else was begun for is the shim, and the observer in it.
+    let shim = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("children").trim().to_owned();
+    let command = fs::read_to_string(format!("/proc/{shim}/task/{shim}/children")).expect("children").trim().to_owned();
+    assert!(!command.is_empty() && !command.contains(' '), "{shim}: {command}");
+    assert!(Command::new("kill").args(["-9", &shim]).status().expect("kill").success());
+    let status = polder.wait().expect("an end");
+    assert_eq!(status.code(), Some(125), "the sandbox vanished");
+    assert!(!Path::new(&format!("/proc/{command}")).exists(), "the command lives on");
+}
