@@ -275,7 +275,10 @@ impl Judge<'_> {
                 for Entry { key, line, node } in self.map(node, "a volume") {
                     match key.as_str() {
                         "type" if node.text() == Some("volume") => {}
-                        "type" => self.fault(*line, format!("`type`: {bind}")),
+                        "type" => {
+                            self.fault(*line, format!("`type`: {bind}"));
+                            return None;
+                        }
                         "source" => source = self.text(node, key),
                         "target" => target = self.text(node, key).unwrap_or_default(),
                         "read_only" => read_only = self.yes_or_no(node, key),
