@@ -4,6 +4,8 @@ use super::model::{Check, Service};
 use crate::container::api::{ApiError, Client, Deadline, ExecState, ObjectName};
 use serde_json::json;
 use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -63,7 +65,7 @@ pub(super) fn still_runs(client: &Client, id: &ObjectName, service: &Service, ma
 fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -> Result<bool, Unwell> {
     let description = json!({
         "Cmd": check.test,
-        "AttachStdin": false, "AttachStdout": false, "AttachStderr": false,
+        "AttachStdin": false, "AttachStdout": true, "AttachStderr": true,
         "Privileged": false, "Tty": false,
     });
     let begun = Instant::now();
@@ -74,8 +76,23 @@ fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -
         Err(error) => return Err(ask(service, error)),
     };
     // A check that cannot be started, because there is no such program, has failed.
-    if client.start_exec_detached(&exec, Deadline::quick()).is_err() {
-        return Ok(false);
+    let Ok(mut streams) = client.start_exec(&exec, Deadline::after(check.timeout)) else { return Ok(false) };
+    // It has ended when its streams have: one daemon keeps saying that a check without streams runs.
+    let mut dropped = [0; 4096];
+    loop {
+        let heard = polder_sys::wait::readable(&[Some(streams.as_fd())], Some(GLANCE));
+        let over = match heard.map(|heard| heard.first() == Some(&true)) {
+            Ok(true) => !matches!(streams.read(&mut dropped), Ok(1..)),
+            Ok(false) => false,
+            Err(_) => return Ok(false),
+        };
+        if over {
+            break;
+        }
+        if begun.elapsed() >= check.timeout {
+            return Ok(false);
+        }
+        pause(service, Duration::ZERO)?;
     }
     loop {
         match client.inspect_exec(&exec, Deadline::quick()) {
