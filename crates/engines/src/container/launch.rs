@@ -49,6 +49,8 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         // Held until the shim has looked, so that its number belongs to no other file meanwhile.
         held.push(located);
     }
+    let names = project.as_ref().map(Project::names).unwrap_or_default();
+    let hosts = place.hosts(&names).map_err(|error| setup(error, None))?;
     let setting = Setting {
         kind,
         image: &image.name,
@@ -60,12 +62,14 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         layers: layers.as_ref(),
         shown: &shown,
         labels: &owner::labels(uid),
-        names: &project.as_ref().map(Project::names).unwrap_or_default(),
+        names: &names,
     };
     let lowered = lower(fitted, terminal, &setting);
     let container = Arc::new(Container::start(client, kind, &lowered, place)?);
     let beside = match &project {
-        Some(project) => Some(Beside::start(kind, fitted, project, &container, &owner::labels_of_service(uid))?),
+        Some(project) => {
+            Some(Beside::start(kind, fitted, project, &container, &hosts, &owner::labels_of_service(uid))?)
+        }
         None => None,
     };
     let Lowered { ground, inside, .. } = lowered;

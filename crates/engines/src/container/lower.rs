@@ -272,11 +272,6 @@ fn request(
     if let Some(cpus) = bounds.cpus {
         say("NanoCpus", json!((cpus * 1e9) as u64));
     }
-    if !setting.names.is_empty() {
-        // Whoever shares the network shares this table, too.
-        let hosts: Vec<String> = setting.names.iter().map(|name| format!("{name}:127.0.0.1")).collect();
-        say("ExtraHosts", json!(hosts));
-    }
     if let Some(runtime) = runtime {
         say("Runtime", json!(runtime));
     }

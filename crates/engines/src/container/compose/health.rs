@@ -71,9 +71,8 @@ fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -
     let begun = Instant::now();
     let exec = match client.create_exec(id, &description, Deadline::quick()) {
         Ok(exec) => exec,
-        // It ended meanwhile, which is looked at next.
-        Err(error) if error.is_conflict() || error.is_absent() => return Ok(false),
-        Err(error) => return Err(ask(service, error)),
+        // Perhaps it ended meanwhile, which says more.
+        Err(error) => return still_runs(client, id, service, false).and(Err(ask(service, error))),
     };
     // A check that cannot be started, because there is no such program, has failed.
     let Ok(mut streams) = client.start_exec(&exec, Deadline::after(check.timeout)) else { return Ok(false) };
@@ -144,7 +143,12 @@ fn last_lines(client: &Client, id: &ObjectName) -> Vec<String> {
         let text = String::from_utf8_lossy(&stream).into_owned();
         let clean = |line: &str| -> String {
             let line = line.chars().take(LINE_CHARACTERS_MAX);
-            line.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+            line.map(|c| match c {
+                '\t' => ' ',
+                c if c.is_control() => '\u{fffd}',
+                c => c,
+            })
+            .collect()
         };
         lines.extend(text.lines().map(clean));
     }

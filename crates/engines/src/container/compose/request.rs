@@ -3,11 +3,12 @@
 //! No service has a capability, a way to get one, or more of the network than the command: it lives in the network of the
 //! command's own container.
 
-use super::model::Service;
+use super::model::{Mount, Service};
 use crate::container::api::ObjectName;
 use crate::container::kind::Kind;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The most processes of a service for which nobody says a number.
 const PIDS: u64 = 4096;
@@ -31,23 +32,24 @@ pub(super) struct Setting<'a> {
     /// The volumes of this run, by their name in the file.
     pub(super) volumes: &'a BTreeMap<String, ObjectName>,
     pub(super) ceiling: &'a Ceiling,
+    /// A table with the names of everybody on the loopback, on the host.
+    pub(super) hosts: &'a Path,
     pub(super) runtime: Option<&'a str>,
     pub(super) labels: &'a BTreeMap<&'static str, String>,
 }
 
 pub(super) fn request(service: &Service, setting: &Setting<'_>) -> Value {
-    let Setting { kind, image, beside, volumes, ceiling, runtime, labels } = setting;
-    let mounts: Vec<Value> = service
-        .mounts
-        .iter()
-        .map(|mount| {
-            let mut said = json!({ "Type": "volume", "Target": mount.target, "ReadOnly": mount.read_only });
-            if let Some(name) = mount.volume.as_ref().and_then(|name| volumes.get(name)) {
-                said["Source"] = json!(name.as_str());
-            }
-            said
-        })
-        .collect();
+    let Setting { kind, image, beside, volumes, ceiling, hosts, runtime, labels } = setting;
+    let volume = |mount: &Mount| {
+        let mut said = json!({ "Type": "volume", "Target": mount.target, "ReadOnly": mount.read_only });
+        if let Some(name) = mount.volume.as_ref().and_then(|name| volumes.get(name)) {
+            said["Source"] = json!(name.as_str());
+        }
+        said
+    };
+    // Daemons differ in what table a container gets that shares another's network, and take no entries for it.
+    let table = json!({ "Type": "bind", "Source": hosts.to_string_lossy(), "Target": "/etc/hosts", "ReadOnly": true });
+    let mounts: Vec<Value> = [table].into_iter().chain(service.mounts.iter().map(volume)).collect();
     let scratch: BTreeMap<&str, &str> =
         service.scratch.iter().map(|at| (at.as_str(), "mode=1777,nosuid,nodev")).collect();
     // Short, so that a service that writes without an end does not fill the host's disk.

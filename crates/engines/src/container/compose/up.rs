@@ -14,6 +14,7 @@ use crate::shimmed::setup;
 use polder_engine::{Fitted, LaunchError};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Services beside a command. Dropping it ends and removes them, the last one first.
@@ -31,6 +32,7 @@ impl Beside {
         fitted: &Fitted,
         project: &Project,
         container: &Container,
+        hosts: &Path,
         labels: &BTreeMap<&'static str, String>,
     ) -> Result<Self, LaunchError> {
         let client = container.client().clone();
@@ -51,6 +53,7 @@ impl Beside {
                 beside: container.id(),
                 volumes: &beside.volumes,
                 ceiling: &ceiling,
+                hosts,
                 runtime: options.runtime.as_deref(),
                 labels,
             };

@@ -17,6 +17,7 @@ fn asked(kind: Kind, ceiling: &Ceiling) -> String {
         beside: &beside,
         volumes: &volumes,
         ceiling,
+        hosts: Path::new("/tmp/place/hosts"),
         runtime: None,
         labels: &labels,
     };
