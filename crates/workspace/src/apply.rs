@@ -15,6 +15,7 @@ use crate::choose::{self, Choice, Verdict};
 use crate::hunks;
 use crate::journal::{self, Journal, Record, Stage};
 use crate::known;
+use crate::lock::RunLock;
 use crate::relative::Relative;
 use crate::review::{Item, Review};
 use crate::steps::{Act, Source, Steps};
@@ -97,12 +98,18 @@ impl Workspace {
     pub fn apply(&self, choice: &Choice, watch: &mut dyn Watch) -> Result<Applied, ApplyError> {
         let lock = self.lock_for_run()?;
         let review = self.review()?;
-        let applied = self.apply_reviewed(review, choice, watch);
-        drop(lock);
-        applied
+        self.apply_reviewed(&lock, review, choice, watch)
     }
 
-    fn apply_reviewed(&self, review: Review, choice: &Choice, watch: &mut dyn Watch) -> Result<Applied, ApplyError> {
+    /// Applies what was chosen of a review that somebody has seen. The lock has been held since before the review, so
+    /// that what is applied is what was looked at.
+    pub fn apply_reviewed(
+        &self,
+        _lock: &RunLock,
+        review: Review,
+        choice: &Choice,
+        watch: &mut dyn Watch,
+    ) -> Result<Applied, ApplyError> {
         let verdicts = choose::judge(&review, choice).map_err(|error| ApplyError::Choice(error.to_string()))?;
         let made = made_of_hunks(&review, &verdicts, choice)?;
         let sizes: BTreeMap<Relative, u64> =

@@ -14,6 +14,8 @@ use std::io;
 pub struct Choice {
     /// Only paths that these patterns name; all, if there are none.
     pub paths: Vec<String>,
+    /// These paths and nothing below them, beside what the patterns name: what somebody answered, one by one.
+    pub exact: BTreeSet<Relative>,
     /// Of these files only these hunks, counted from 1.
     pub hunks: BTreeMap<Relative, BTreeSet<usize>>,
     /// Paths that are taken although the host would execute them.
@@ -25,7 +27,8 @@ pub struct Choice {
 impl Choice {
     /// Everything against which nothing stands.
     pub fn everything() -> Self {
-        Self { paths: Vec::new(), hunks: BTreeMap::new(), include_held: Vec::new(), force: Vec::new() }
+        let (paths, include_held, force) = (Vec::new(), Vec::new(), Vec::new());
+        Self { paths, exact: BTreeSet::new(), hunks: BTreeMap::new(), include_held, force }
     }
 }
 
@@ -49,12 +52,14 @@ pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>
     let only = Patterns::new(&choice.paths)?;
     let (held, force) = (Patterns::new(&choice.include_held)?, Patterns::new(&choice.force)?);
     let named = |patterns: &Patterns, change: &Change| change.paths().any(|path| patterns.has(path));
-    let all = only.is_empty() && choice.hunks.is_empty();
+    let all = only.is_empty() && choice.exact.is_empty() && choice.hunks.is_empty();
     let mut verdicts: Vec<Verdict> = review
         .items
         .iter()
         .map(|item| {
-            let chosen = all || named(&only, &item.change) || choice.hunks.contains_key(&item.change.path);
+            let path = &item.change.path;
+            let one = choice.exact.contains(path) || choice.hunks.contains_key(path);
+            let chosen = all || one || named(&only, &item.change);
             let against = against(item, named(&held, &item.change), named(&force, &item.change));
             match (chosen, against) {
                 (false, _) => Verdict::NotChosen,

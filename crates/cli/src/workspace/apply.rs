@@ -18,12 +18,16 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     }
     let mut choice = Choice {
         paths: args.path.clone(),
+        exact: BTreeSet::new(),
         hunks: hunks(&args.hunk)?,
         include_held: args.include_held.clone(),
         force: args.force.clone(),
     };
+    // From before the first question: nobody runs in the workspace while somebody reads what is in it.
+    let lock = workspace.lock_for_run()?;
+    let review = workspace.review()?;
     if args.patch {
-        match ask::ask(&workspace, choice)? {
+        match ask::ask(&review, choice)? {
             Some(chosen) => choice = chosen,
             None => {
                 print("nothing was chosen")?;
@@ -31,7 +35,7 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
             }
         }
     }
-    let applied = workspace.apply(&choice, &mut Unwatched)?;
+    let applied = workspace.apply_reviewed(&lock, review, &choice, &mut Unwatched)?;
     if args.json {
         print(&as_json(&workspace, &applied).to_string())?;
     } else {

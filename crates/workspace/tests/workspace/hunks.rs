@@ -5,7 +5,9 @@ use crate::overlay::in_overlay;
 use crate::scene::Scene;
 use polder_workspace::{ApplyError, Choice, Relative, Text, Unwatched, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 fn lines(changed: &[(usize, &str)]) -> String {
@@ -83,4 +85,21 @@ fn what_the_host_would_execute_is_held_back_until_it_is_named() {
     let applied = scene.apply(&named);
     assert_eq!(scene.verdict(&applied, ".github/workflows/ci.yml"), Verdict::Taken);
     assert!(matches!(scene.verdict(&applied, ".git"), Verdict::Held(_)));
+}
+
+#[test]
+fn one_path_that_was_chosen_means_nothing_below_it() {
+    let scene = Scene::new();
+    scene.layer("d/evil.sh", "evil");
+    scene.layer("d/ok.txt", "ok");
+    let exact = |path: &[u8]| Relative::new(Path::new(OsStr::from_bytes(path))).unwrap();
+    // A name that is no text is a name as well.
+    fs::write(scene.workspace().layers().upper.join(OsStr::from_bytes(b"\xff")), "x").unwrap();
+    let choice =
+        |paths: &[&[u8]]| Choice { exact: paths.iter().map(|path| exact(path)).collect(), ..Choice::everything() };
+    scene.apply(&choice(&[b"d", b"\xff"]));
+    assert!(scene.root().join(OsStr::from_bytes(b"\xff")).exists());
+    assert_eq!(fs::read_dir(scene.root().join("d")).unwrap().count(), 0, "nobody said yes to what is in it");
+    scene.apply(&choice(&[b"d/ok.txt"]));
+    assert!(scene.root().join("d/ok.txt").exists() && !scene.root().join("d/evil.sh").exists());
 }
