@@ -8,6 +8,7 @@ use polder_facts::{EventKind, HostFacts, HostPath};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
 use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Why there is no workspace for a run.
@@ -54,6 +55,14 @@ pub enum WorkspaceError {
         path: PathBuf,
         /// Where it led.
         to: PathBuf,
+    },
+    /// The lock could not be handed to the sandbox.
+    #[error("cannot share the lock of the workspace `{name}` with the sandbox")]
+    Lock {
+        /// The workspace.
+        name: String,
+        /// The kernel's answer.
+        source: std::io::Error,
     },
     /// A path of the store is not one that can be shown.
     #[error("`{}` cannot be shown", path.display())]
@@ -156,6 +165,11 @@ impl Held {
     /// What the engine shows.
     pub(crate) fn layers(&self) -> Layers {
         self.layers.clone()
+    }
+
+    /// The lock once more: the workspace is taken until both are let go of.
+    pub(crate) fn lock(&self) -> Result<OwnedFd, WorkspaceError> {
+        self.lock.share().map_err(|source| WorkspaceError::Lock { name: self.workspace.name().to_string(), source })
     }
 
     /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.

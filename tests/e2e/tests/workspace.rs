@@ -199,3 +199,38 @@ fn nobody_runs_in_a_workspace_while_somebody_answers() {
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(place.read("work/new.txt"), "seen\n");
 }
+
+/// The first processes of the sandboxes that a process has started.
+fn children(pid: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn signal(signal: &str, pid: &str) {
+    let status = std::process::Command::new("kill").args([signal, pid]).status().expect("kill");
+    assert!(status.success(), "{signal} {pid}");
+}
+
+#[test]
+fn a_workspace_is_free_when_nobody_can_write_to_it_any_more() {
+    let place = place();
+    run(&place, "task", "echo seen > new.txt");
+    let mut command = place.polder(&["run", "--workspace", "task", "--", "sh", "-c", "echo up; exec sleep 1000"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = command.spawn().expect("polder");
+    running.stdout.as_mut().expect("stdout").read_exact(&mut [0_u8; 3]).expect("the command is up");
+    let inside = children(running.id());
+    // Those that end the sandbox when polder is gone are late.
+    inside.iter().for_each(|pid| signal("-STOP", pid));
+    running.kill().expect("kill");
+    running.wait().expect("wait");
+    let early = place.says(&["workspace", "apply", "task"]);
+    inside.iter().for_each(|pid| signal("-CONT", pid));
+    assert!(!inside.is_empty() && early.code == 125 && early.err.contains("in use"), "{inside:?} {early:?}");
+    assert!(!place.has("work/new.txt"));
+    while inside.iter().any(|pid| std::path::Path::new("/proc").join(pid).exists()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let late = place.says(&["workspace", "apply", "task"]);
+    assert!(late.code == 0 && place.has("work/new.txt"), "{late:?}");
+}
