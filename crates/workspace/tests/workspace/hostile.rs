@@ -192,3 +192,25 @@ fn workspaces_of_one_tree_are_applied_one_after_the_other() {
     assert_eq!(scene.tree().len(), 100);
     assert_eq!(store.list().unwrap().len(), 100);
 }
+
+#[test]
+fn a_path_that_no_call_can_name_is_refused_and_nothing_is_stuck() {
+    use std::os::fd::AsFd;
+    let scene = Scene::new();
+    scene.layer("fine", "x");
+    let name = "n".repeat(250);
+    let mut here = polder_sys::tree::open_root(&upper(&scene)).unwrap();
+    for _ in 0..20 {
+        polder_sys::tree::make_directory(here.as_fd(), name.as_ref(), 0o755).unwrap();
+        here = polder_sys::tree::open_below(here.as_fd(), Path::new(&name)).unwrap();
+    }
+    drop(here);
+    let applied = scene.apply(&Choice::everything());
+    assert_eq!(applied.forged.len(), 1, "{:?}", applied.forged);
+    assert!(scene.root().join("fine").exists() && !scene.workspace().is_interrupted());
+    let workspace = scene.workspace();
+    assert!(workspace.revert(&mut Unwatched).unwrap().unwrap().refused.is_empty());
+    assert!(scene.tree().is_empty());
+    let lock = workspace.lock_for_run().unwrap();
+    workspace.discard(lock).unwrap();
+}
