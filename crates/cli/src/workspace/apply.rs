@@ -48,17 +48,21 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
 
 fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     let settled = if args.resume { workspace.resume(&mut Unwatched)? } else { workspace.abort(&mut Unwatched)? };
-    let told = match settled {
-        Settled::Applied => "applied",
-        Settled::NotApplied => "not applied",
-        Settled::Nothing => "nothing was interrupted",
+    let (told, left) = match settled {
+        Settled::Applied => ("applied", Vec::new()),
+        Settled::NotApplied { left } => ("not applied", left),
+        Settled::Nothing => ("nothing was interrupted", Vec::new()),
     };
     if args.json {
-        print(&json!({"workspace": workspace.name().as_str(), "state": told}).to_string())?;
+        let left: Vec<_> = left.iter().map(json::path).collect();
+        print(&json!({"workspace": workspace.name().as_str(), "state": told, "left": left}).to_string())?;
     } else {
         print(told)?;
+        for path in &left {
+            print(&format!("left alone {}: it changed meanwhile, or cannot be reached", shown(path)))?;
+        }
     }
-    Ok(0)
+    Ok(if left.is_empty() { 0 } else { LEFT_OUT })
 }
 
 /// `FILE:N`, several for one file.
