@@ -25,6 +25,7 @@ mod lock;
 mod marks;
 mod name;
 mod patterns;
+mod reach;
 mod read;
 mod relative;
 mod remove;
