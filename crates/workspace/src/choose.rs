@@ -51,7 +51,10 @@ pub enum Verdict {
 pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>> {
     let only = Patterns::new(&choice.paths)?;
     let (held, force) = (Patterns::new(&choice.include_held)?, Patterns::new(&choice.force)?);
-    let named = |patterns: &Patterns, change: &Change| change.paths().any(|path| patterns.has(path));
+    // A rename is taken by both its ends, is held at the ends that are, and is in conflict with its source.
+    let taken = |item: &Item| item.held_at.iter().all(|path| held.has(path));
+    let forced = |item: &Item| item.change.paths().last().is_some_and(|path| force.has(path));
+    let stands = |item: &Item| against(item, taken(item), forced(item));
     let all = only.is_empty() && choice.exact.is_empty() && choice.hunks.is_empty();
     let mut verdicts: Vec<Verdict> = review
         .items
@@ -59,19 +62,28 @@ pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>
         .map(|item| {
             let path = &item.change.path;
             let one = choice.exact.contains(path) || choice.hunks.contains_key(path);
-            let chosen = all || one || named(&only, &item.change);
-            let against = against(item, named(&held, &item.change), named(&force, &item.change));
-            match (chosen, against) {
-                (false, _) => Verdict::NotChosen,
-                (true, Some(verdict)) => verdict,
-                (true, None) => Verdict::Taken,
+            let ends = || item.change.paths().map(|path| only.has(path));
+            let chosen = all || one || ends().all(|end| end);
+            match stands(item) {
+                _ if !chosen && ends().any(|end| end) => Verdict::Refused(half(&item.change)),
+                _ if !chosen => Verdict::NotChosen,
+                Some(verdict) => verdict,
+                None => Verdict::Taken,
             }
         })
         .collect();
-    let stands = |item: &Item| against(item, named(&held, &item.change), named(&force, &item.change));
     take_parents(&review.items, &mut verdicts, stands);
     keep_full_directories(review, &mut verdicts);
     Ok(verdicts)
+}
+
+/// Why a rename is not taken of which one end was asked for.
+fn half(change: &Change) -> String {
+    let shown: Vec<_> = change
+        .paths()
+        .map(|path| format!("`{}`", crate::visible_name(path.as_path().as_os_str().as_encoded_bytes())))
+        .collect();
+    format!("it is a rename, which changes both {}; name both", shown.join(" and "))
 }
 
 /// What stands against an item that was asked for.
