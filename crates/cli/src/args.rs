@@ -74,7 +74,7 @@ pub(crate) struct PolicyArgs {
     /// What the command may reach: none, restricted or full.
     #[arg(long, value_name = "MODE", help_heading = "Policy")]
     pub(crate) network: Option<String>,
-    /// Allow one thing: fs.read=PATH, fs.write=PATH, net.connect=HOST[:PORT], env=NAME.
+    /// Allow one thing: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
     #[arg(long, value_name = "GRANT", help_heading = "Policy")]
     pub(crate) allow: Vec<Grant>,
     /// Let the command reach a host, and nothing else.
@@ -107,6 +107,9 @@ pub(crate) struct PolicyArgs {
     /// Keep changes apart from the real tree, and throw them away at the end.
     #[arg(long, help_heading = "Policy")]
     pub(crate) discard: bool,
+    /// How closely to watch for what is denied: off, cheap or exact.
+    #[arg(long, value_name = "MODE", help_heading = "Policy")]
+    pub(crate) observe: Option<String>,
     /// Memory of all processes together, such as 512M.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) memory: Option<String>,
@@ -533,6 +536,7 @@ impl PolicyArgs {
             workspace,
             from,
             discard,
+            observe,
             memory,
             cpus,
             pids,
@@ -557,6 +561,7 @@ impl PolicyArgs {
             from,
             discard: discard.then_some(true),
             workdir,
+            observe,
             untrusted: untrusted.then_some(true),
             memory,
             cpus,

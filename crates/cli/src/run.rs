@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 /// Lines that are printed about what was blocked.
 const VIOLATION_LINES_MAX: usize = 5;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     if dry_run {
         return print_plan(&planned, json);
     }
+    let home = planned.host().user.home.clone();
     let mut teller = Teller { json, violations: Vec::new(), changes: None };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     // What has a secret is looked at before it is passed on.
@@ -46,7 +48,7 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     let outcome = ended?;
     if !json {
         explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
-        teller.print_violations();
+        teller.print_violations(&home);
         text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
     }
     recorded?;
@@ -130,8 +132,8 @@ impl Teller {
         Ok(())
     }
 
-    fn print_violations(&self) {
-        for line in text::violations(&self.violations, VIOLATION_LINES_MAX) {
+    fn print_violations(&self, home: &Path) {
+        for line in text::violations(&self.violations, home, VIOLATION_LINES_MAX) {
             say(&line);
         }
     }

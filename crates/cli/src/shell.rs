@@ -38,6 +38,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Programs on a terminal need to know which kind it is.
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
+    let home = planned.host().user.home.clone();
     if planned.has_secrets() {
         return Err(Failure::new(
             "the policy gives the command a credential as a variable, and nobody could keep it from a terminal; use `polder run` without --tty",
@@ -72,7 +73,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     drop(raw);
     entry.end(&result)?;
     let outcome = result?;
-    for line in text::violations(&violations, 5) {
+    for line in text::violations(&violations, &home, 5) {
         say(&line);
     }
     text::changes(changes.as_deref()).iter().for_each(|line| say(line));

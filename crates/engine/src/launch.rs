@@ -100,8 +100,8 @@ pub enum Parting {
 /// What a sandbox reports while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
-    /// An action was denied.
-    Violation(Violation),
+    /// Something failed inside; a violation only if the sandbox was the reason.
+    Denied(Option<Violation>),
     /// The command ended.
     Ended(Ended),
     /// The sandbox vanished.

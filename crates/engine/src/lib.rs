@@ -37,6 +37,11 @@ pub trait Engine: Send + Sync {
         false
     }
 
+    /// Whether it watches a run for what it is denied.
+    fn observes(&self) -> bool {
+        false
+    }
+
     /// Whose file system a command sees. A plan is made for a world, so that it promises no path that cannot be there.
     fn world(&self) -> World {
         World::Made

@@ -13,8 +13,23 @@ pub enum Grant {
     FsWrite(PathBuf),
     /// `net.connect=HOST[:PORT]`: the broker lets this through.
     NetConnect(String),
+    /// `net=full`: the host's network, all of it.
+    NetFull,
     /// `env=NAME`: the variable passes.
     Env(String),
+    /// `limits.NAME=VALUE`: this limit instead of the one that was reached.
+    Limit {
+        /// The key in `limits`.
+        name: String,
+        /// Its new value.
+        value: String,
+    },
+}
+
+impl Grant {
+    /// What can be written.
+    pub const FORMS: &str =
+        "fs.read=PATH, fs.write=PATH, net.connect=HOST[:PORT], net=full, env=NAME or limits.NAME=VALUE";
 }
 
 /// Why a text is not a grant.
@@ -23,7 +38,7 @@ pub struct GrantError(pub String);
 
 impl fmt::Display for GrantError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a grant; write fs.read=PATH, fs.write=PATH, net.connect=HOST[:PORT] or env=NAME", self.0)
+        write!(f, "`{}` is not a grant; write {}", self.0, Grant::FORMS)
     }
 }
 
@@ -42,7 +57,11 @@ impl FromStr for Grant {
             "fs.read" => Ok(Self::FsRead(value.into())),
             "fs.write" => Ok(Self::FsWrite(value.into())),
             "net.connect" => Ok(Self::NetConnect(value.to_owned())),
+            "net" if value == "full" => Ok(Self::NetFull),
             "env" => Ok(Self::Env(value.to_owned())),
+            _ if kind.starts_with("limits.") => {
+                Ok(Self::Limit { name: kind["limits.".len()..].to_owned(), value: value.to_owned() })
+            }
             _ => Err(fault()),
         }
     }
@@ -54,7 +73,9 @@ impl fmt::Display for Grant {
             Self::FsRead(path) => write!(f, "fs.read={}", path.display()),
             Self::FsWrite(path) => write!(f, "fs.write={}", path.display()),
             Self::NetConnect(peer) => write!(f, "net.connect={peer}"),
+            Self::NetFull => f.write_str("net=full"),
             Self::Env(name) => write!(f, "env={name}"),
+            Self::Limit { name, value } => write!(f, "limits.{name}={value}"),
         }
     }
 }

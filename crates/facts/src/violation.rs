@@ -52,4 +52,6 @@ pub struct Violation {
     pub count: u64,
     /// What would allow it.
     pub grant: Option<Grant>,
+    /// What to think of before granting it, or why nothing grants it.
+    pub note: Option<String>,
 }

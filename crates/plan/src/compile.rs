@@ -2,6 +2,7 @@
 
 use crate::env;
 use crate::plan::{Identity, Plan, World};
+use crate::trace;
 use crate::view::{self, Viewed};
 use polder_facts::{GuestPath, HostFacts, Origin, Sourced, UserFacts};
 use polder_policy::Policy;
@@ -84,6 +85,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
     };
 
     let mut inside = env::filter(&policy.env, &host.environment);
+    inside.extend(trace::context(&policy.env, &host.environment));
     let is_visible = |dir: &Path| {
         let system = files.system.iter().any(|entry| dir.starts_with(entry.path.as_path()));
         let shown = || files.shown.iter().any(|shown| dir.starts_with(shown.guest.as_path()));
@@ -124,6 +126,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         files,
         network: policy.network.clone(),
         workspace: policy.workspace.clone(),
+        observe: policy.observe.clone(),
         limits: policy.limits.clone(),
         image: policy.image.clone(),
         caches,

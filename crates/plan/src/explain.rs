@@ -37,6 +37,7 @@ impl fmt::Display for Plan {
             files,
             network,
             workspace,
+            observe,
             limits,
             image,
             caches,
@@ -147,6 +148,9 @@ impl fmt::Display for Plan {
         let from = from.as_deref().map(|from| format!(", begins with those of {from}")).unwrap_or_default();
         let kept = if *keep { "" } else { ", thrown away at the end" };
         out.row("changes", &format!("{mode}{name}{from}{kept}"), &workspace.origin)?;
+        if *world == World::Made {
+            out.row("observe", observe.value.name(), &observe.origin)?;
+        }
         print_limits(&mut out, limits)?;
         if let Some(Sourced { value, origin }) = image {
             out.row("image", &format!("{value:?}"), origin)?;

@@ -10,6 +10,9 @@ mod compile;
 mod env;
 mod explain;
 mod plan;
+mod sensitive;
+mod standing;
+mod trace;
 mod view;
 
 pub use caches::{candidates as cache_candidates, repository as cache_repository};
@@ -19,3 +22,5 @@ pub use plan::{
     Caches, Configuration, FileView, Identity, Kept, Mask, MaskKind, Plan, Reserved, Role, Scope, Sharing, Shown,
     Swept, SystemEntry, SystemKind, World, Written,
 };
+pub use sensitive::{is_probing, risk};
+pub use standing::{Denied, Standing, Way, Wish};

@@ -1,7 +1,7 @@
 //! The plan's own types.
 
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
-use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Workspace};
+use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,6 +29,8 @@ pub struct Plan {
     pub network: Sourced<Network>,
     /// How the workspace is protected from the run.
     pub workspace: Sourced<Workspace>,
+    /// How closely the run is watched for what it is denied.
+    pub observe: Sourced<Observe>,
     /// Upper bounds.
     pub limits: Limits,
     /// What the file system is made from, for engines that take images.
@@ -237,6 +239,8 @@ pub struct Mask {
     pub kind: MaskKind,
     /// The rule.
     pub origin: Origin,
+    /// What a grant has to name to lift it, where one can.
+    pub lifted_by: Option<String>,
 }
 
 /// What a mask keeps from a path.

@@ -104,7 +104,7 @@ pub(crate) fn build(
     };
     // A mask that nothing keeps would be a lie.
     if world != World::Open {
-        Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new() }.build();
+        Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new(), lifted_by: None }.build();
     }
     // Nobody on the host obeys what lies in a layer; what comes out of it is looked at then.
     if policy.workspace.value.mode != WorkspaceMode::Direct {
@@ -267,6 +267,8 @@ struct Masks<'a> {
     view: &'a mut FileView,
     faults: &'a mut Vec<Fault>,
     pins: BTreeSet<GuestPath>,
+    /// What a grant has to name to lift the masks that are being made.
+    lifted_by: Option<String>,
 }
 
 impl Masks<'_> {
@@ -277,12 +279,14 @@ impl Masks<'_> {
                 if kind == MaskKind::Protect && self.is_lifted(&pattern.0) {
                     continue;
                 }
+                self.lifted_by = Some(pattern.0.clone()).filter(|_| kind == MaskKind::Protect);
                 self.add_pattern(kind, pattern, origin);
             }
         }
+        self.lifted_by = None;
         self.add_git();
         self.add_own_configuration();
-        self.hide_caches();
+        self.hide_what_polder_keeps();
         let Self { view, pins, .. } = self;
         view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
         // What is hidden needs no protection besides.
@@ -392,7 +396,12 @@ impl Masks<'_> {
                     return;
                 }
                 Some(_) if current == path => {
-                    self.view.masks.push(Mask { path: here, kind, origin: origin.clone() });
+                    self.view.masks.push(Mask {
+                        path: here,
+                        kind,
+                        origin: origin.clone(),
+                        lifted_by: self.lifted_by.clone(),
+                    });
                     self.pins.extend(parents);
                     return;
                 }
@@ -400,7 +409,12 @@ impl Masks<'_> {
                 Some(_) if kind == MaskKind::Hide => return,
                 // A file where a directory should be: the path cannot come into being without removing it.
                 Some(_) => {
-                    self.view.masks.push(Mask { path: here, kind: MaskKind::Protect, origin: origin.clone() });
+                    self.view.masks.push(Mask {
+                        path: here,
+                        kind: MaskKind::Protect,
+                        origin: origin.clone(),
+                        lifted_by: self.lifted_by.clone(),
+                    });
                     self.pins.extend(parents);
                     return;
                 }
@@ -484,10 +498,13 @@ impl Masks<'_> {
         }
     }
 
-    /// A bind may hold the store: what other repositories keep there is nobody's business.
-    fn hide_caches(&mut self) {
-        if let Some(store) = self.host.caches.store.clone() {
-            self.add_path(MaskKind::Hide, &store, &Origin::BuiltIn);
+    /// A bind may hold what polder keeps, the store of caches and what lies beside it: a command that writes there could
+    /// trust itself, and what other repositories keep is nobody's business.
+    fn hide_what_polder_keeps(&mut self) {
+        if let Some(kept) = self.host.caches.store.as_deref().and_then(Path::parent).map(Path::to_owned) {
+            self.add_path(MaskKind::Hide, &kept, &Origin::BuiltIn);
+            // Where nothing is kept yet there is nothing to hide, and all the same nothing may come into being.
+            self.add_path(MaskKind::Protect, &kept, &Origin::BuiltIn);
         }
     }
 

@@ -4,8 +4,8 @@ use crate::dialect::Dialect;
 use crate::fault::Faults;
 use crate::lower;
 use crate::model::{
-    Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, PathPattern, Workdir,
-    Workspace,
+    Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern,
+    Workdir, Workspace,
 };
 use crate::trust;
 use crate::vocabulary::Vocabulary;
@@ -88,6 +88,7 @@ pub(crate) struct Definition {
     pub(crate) access: Option<Sourced<Access>>,
     pub(crate) workdir: Option<Sourced<Workdir>>,
     pub(crate) workspace: Option<Sourced<Workspace>>,
+    pub(crate) observe: Option<Sourced<Observe>>,
     pub(crate) env_pass: Option<Sourced<Vec<Sourced<EnvPattern>>>>,
     pub(crate) env_set: Vec<Sourced<(String, String)>>,
     pub(crate) binds: Option<Sourced<Vec<Sourced<Bind>>>>,
@@ -115,6 +116,7 @@ impl Definition {
             access: None,
             workdir: None,
             workspace: None,
+            observe: None,
             env_pass: None,
             env_set: Vec::new(),
             binds: None,

@@ -55,6 +55,7 @@ impl Draft {
             access,
             workdir,
             workspace,
+            observe,
             env_pass,
             env_set,
             binds,
@@ -81,6 +82,7 @@ impl Draft {
         replace(&mut policy.access, access);
         replace(&mut policy.workdir, workdir);
         replace(&mut policy.workspace, workspace);
+        replace(&mut policy.observe, observe);
         self.env_pass.extend(env_pass.iter().flat_map(|list| &list.value).cloned());
         policy.env.set.extend_from_slice(env_set);
         policy.binds.extend(binds.iter().flat_map(|list| &list.value).cloned());

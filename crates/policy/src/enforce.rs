@@ -35,6 +35,7 @@ impl Hold<'_> {
             access,
             workdir,
             workspace,
+            observe,
             env_pass,
             env_set,
             binds,
@@ -51,6 +52,7 @@ impl Hold<'_> {
         } = limit;
         self.fixed("engine", engine, |policy| Some(&mut policy.engine));
         self.fixed("workdir", workdir, |policy| Some(&mut policy.workdir));
+        self.fixed("observe", observe, |policy| Some(&mut policy.observe));
         self.fixed("workspace", workspace, |policy| Some(&mut policy.workspace));
         self.optional("image", image, |policy| &mut policy.image);
         self.optional("cache", cache, |policy| &mut policy.cache);

@@ -22,6 +22,8 @@ pub struct Policy {
     pub workdir: Sourced<Workdir>,
     /// How the workspace is protected from the run.
     pub workspace: Sourced<Workspace>,
+    /// How closely a run is watched for what it is denied.
+    pub observe: Sourced<Observe>,
     /// Which variables enter.
     pub env: EnvRules,
     /// Host paths beside the workspace.
@@ -112,6 +114,40 @@ pub enum Workdir {
     Host,
     /// At this path.
     At(GuestPath),
+}
+
+/// How closely a run is watched for what it is denied. Nothing is enforced more or less by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observe {
+    /// Not at all.
+    Off,
+    /// What is rare: writing, execution, peers, refused system calls.
+    Cheap,
+    /// What opens and finds files as well.
+    Exact,
+}
+
+impl Observe {
+    /// Every mode, the least first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Cheap, Self::Exact];
+
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Cheap => "cheap",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+impl std::str::FromStr for Observe {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("`{text}` is not one of {}", Self::ALL.map(Self::name).join(", "));
+        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(fault)
+    }
 }
 
 /// How the workspace is protected from the run.

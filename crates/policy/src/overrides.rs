@@ -34,6 +34,8 @@ pub struct Overrides {
     pub discard: Option<bool>,
     /// `--workdir PATH`.
     pub workdir: Option<String>,
+    /// `--observe off|cheap|exact`.
+    pub observe: Option<String>,
     /// `--untrusted`.
     pub untrusted: Option<bool>,
     /// `--memory SIZE`.
@@ -73,6 +75,7 @@ impl Overrides {
             from: None,
             discard: None,
             workdir: None,
+            observe: None,
             untrusted: None,
             memory: None,
             cpus: None,
@@ -108,6 +111,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         from,
         discard,
         workdir,
+        observe,
         untrusted,
         memory,
         cpus,
@@ -122,7 +126,6 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
     sandbox.iter().for_each(|name| said.sandbox(name, &flag("--sandbox")));
     engine.iter().for_each(|name| said.engine(name, &flag("--engine")));
     network.iter().for_each(|word| said.network(word, &flag("--network")));
-    allow.iter().for_each(|grant| said.grant(grant, &flag("--allow")));
     allow_host.iter().for_each(|peer| said.peer(peer, &flag("--allow-host")));
     bind.iter().for_each(|text| said.bind(text, &flag("--bind")));
     env.iter().for_each(|text| said.env(text, &flag("--env")));
@@ -136,16 +139,33 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         said.discard = Some(Sourced::new((), flag("--discard")));
     }
     workdir.iter().for_each(|path| said.workdir(path, &flag("--workdir")));
+    said.definition.observe = observe.as_ref().and_then(|word| said.keep(word.parse(), &flag("--observe")));
+    if let Some(text) = memory {
+        said.definition.limits.memory = said.unit(text, &flag("--memory"));
+    }
+    if let Some(text) = cpus {
+        said.definition.limits.cpus = said.cpus(text, &flag("--cpus"));
+    }
+    if let Some(text) = pids {
+        said.definition.limits.pids = said.count(text, &flag("--pids"));
+    }
+    if let Some(text) = disk {
+        said.definition.limits.disk = said.unit(text, &flag("--disk"));
+    }
+    if let Some(text) = files {
+        said.definition.limits.files = said.count(text, &flag("--files"));
+    }
+    if let Some(text) = output {
+        said.definition.limits.output = said.unit(text, &flag("--output"));
+    }
+    if let Some(text) = timeout {
+        said.definition.limits.timeout = said.unit(text, &flag("--timeout"));
+    }
+    // Last: a grant is what somebody adds to a command line that was not enough.
+    allow.iter().for_each(|grant| said.grant(grant, &flag("--allow")));
     if *untrusted == Some(true) {
         said.untrusted = Some(Sourced::new((), flag("--untrusted")));
     }
-    said.definition.limits.memory = memory.as_ref().and_then(|text| said.unit(text, &flag("--memory")));
-    said.definition.limits.cpus = cpus.as_ref().and_then(|text| said.cpus(text, &flag("--cpus")));
-    said.definition.limits.pids = pids.as_ref().and_then(|text| said.count(text, &flag("--pids")));
-    said.definition.limits.disk = disk.as_ref().and_then(|text| said.unit(text, &flag("--disk")));
-    said.definition.limits.files = files.as_ref().and_then(|text| said.count(text, &flag("--files")));
-    said.definition.limits.output = output.as_ref().and_then(|text| said.unit(text, &flag("--output")));
-    said.definition.limits.timeout = timeout.as_ref().and_then(|text| said.unit(text, &flag("--timeout")));
     said.definition.require = guarantees(&mut said, require, &flag("--require"));
     let accept = guarantees(&mut said, accept, &flag("--accept"));
     if !accept.is_empty() {

@@ -187,7 +187,22 @@ impl<'a> Said<'a> {
             Grant::FsRead(path) => self.grant_path(path, Access::ReadOnly, origin),
             Grant::FsWrite(path) => self.grant_path(path, Access::ReadWrite, origin),
             Grant::NetConnect(peer) => self.peer(peer, origin),
+            Grant::NetFull => self.network("full", origin),
             Grant::Env(name) => self.pass(name, origin),
+            Grant::Limit { name, value } => self.limit(name, value, origin),
+        }
+    }
+
+    fn limit(&mut self, name: &str, value: &str, origin: &Origin) {
+        match name {
+            "memory" => self.definition.limits.memory = self.unit(value, origin),
+            "cpus" => self.definition.limits.cpus = self.cpus(value, origin),
+            "pids" => self.definition.limits.pids = self.count(value, origin),
+            "disk" => self.definition.limits.disk = self.unit(value, origin),
+            "files" => self.definition.limits.files = self.count(value, origin),
+            "output" => self.definition.limits.output = self.unit(value, origin),
+            "timeout" => self.definition.limits.timeout = self.unit(value, origin),
+            _ => self.fault(origin, format!("there is no limit `{name}`")),
         }
     }
 

@@ -23,6 +23,7 @@ pub fn show(policy: &Policy) -> String {
         access,
         workdir,
         workspace,
+        observe,
         env,
         binds,
         limits,
@@ -45,6 +46,7 @@ pub fn show(policy: &Policy) -> String {
     lines.value("engine", engine_word(&engine.value), &engine.origin);
     show_network(&mut lines, network);
     lines.value("read_only", access.value == Access::ReadOnly, &access.origin);
+    lines.value("observe", observe.value.name(), &observe.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
     let Workspace { mode, name, from, keep } = &workspace.value;
     let said = |key, name: &Option<String>| name.as_ref().map(|name| format!(", {key}: {}", quoted(name)));

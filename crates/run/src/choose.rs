@@ -1,9 +1,9 @@
 //! Choosing an engine, before anything starts. An engine asked for by name is never replaced.
 
 use polder_engine::{Availability, Engine, Fitted, HeadStart, Refused};
-use polder_facts::{HostFacts, Sourced};
+use polder_facts::{Gap, HostFacts, Origin, Sourced};
 use polder_plan::{Plan, World};
-use polder_policy::EngineChoice;
+use polder_policy::{EngineChoice, Observe};
 use std::fmt;
 use std::sync::Arc;
 
@@ -143,9 +143,19 @@ fn choose_among<E>(
     Ok((plan, Err(unfit)))
 }
 
+/// Nobody who asked to be told what was denied is left without a word.
+fn unobserved(engine: &dyn Engine, plan: &Plan) -> Option<Gap> {
+    let Sourced { value, origin } = &plan.observe;
+    (!engine.observes() && *value != Observe::Off && *origin != Origin::BuiltIn).then(|| Gap {
+        reason: format!("{origin}: engine `{}` does not watch what is denied", engine.id()),
+        remedy: Some("say `observe: off`, or choose an engine that does".to_owned()),
+    })
+}
+
 fn judge(engine: &dyn Engine, plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Fitted, Unfit> {
     // The fit comes first: an engine that is not in this build has more to say about the plan than its probe has.
-    let fit = engine.fit(plan, host);
+    let mut fit = engine.fit(plan, host);
+    fit.impossible.extend(unobserved(engine, plan));
     if fit.impossible.is_empty()
         && let Availability::Unavailable { reason, remedy } = engine.probe(host)
     {

@@ -91,7 +91,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         let _ =
             teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
     }
-    let limits = &fitted.plan().limits;
+    let limits = fitted.plan().limits.clone();
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
     let (mut services, mut ends) = connect(streams, output_max.is_some())?;
@@ -124,11 +124,13 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let mut watch = Watch {
         ends,
         signals,
-        deadline: timeout.map(|timeout| started + timeout),
+        // The command's time, not that of an image which has to be fetched first.
+        deadline: timeout.map(|timeout| Instant::now() + timeout),
         output_left: output_max,
         cause: None,
         grace: None,
         violations: 0,
+        told: 0,
     };
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish(parting);
@@ -145,6 +147,11 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if let Some(limit) = outcome.limit {
         let _ = teller.tell(EventKind::Limit(limit));
     }
+    if let Some(violation) = crate::limit::violation(&outcome, &limits) {
+        watch.note(violation, &mut teller);
+    }
+    let outcome = Outcome { violations: watch.violations, ..outcome };
+    tracing::debug!(target: "polder::sandbox", exit_code = outcome.exit_code(), violations = outcome.violations, "exec");
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
     Ok(outcome)
@@ -268,6 +275,7 @@ struct Watch<'a> {
     cause: Option<Cause>,
     grace: Option<Instant>,
     violations: u64,
+    told: u64,
 }
 
 impl Watch<'_> {
@@ -314,7 +322,7 @@ impl Watch<'_> {
             }
             if ready[0] || (ready[6] && soon(running)?) {
                 match running.report() {
-                    Report::Violation(violation) => self.note(violation, teller),
+                    Report::Denied(denied) => denied.into_iter().for_each(|violation| self.note(violation, teller)),
                     Report::Ended(ended) => return Ok(Some(ended)),
                     Report::Lost => return Ok(None),
                 }
@@ -407,7 +415,8 @@ impl Watch<'_> {
 
     fn note(&mut self, violation: Violation, teller: &mut Teller<'_>) {
         self.violations += violation.count;
-        if self.violations <= VIOLATIONS_MAX {
+        self.told += 1;
+        if self.told <= VIOLATIONS_MAX {
             let _ = teller.tell(EventKind::Violation(violation));
         }
     }

@@ -60,7 +60,11 @@ impl Stage {
             ("home".to_owned(), text(&home)),
         ]);
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-        let environment = BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.clone().into_os_string())]);
+        let mut environment = BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.clone().into_os_string())]);
+        // Where daemons listen, if somebody has said so: engines that are daemons look there.
+        for name in ["DOCKER_HOST", "CONTAINER_HOST"] {
+            environment.extend(std::env::var_os(name).map(|socket| (OsString::from(name), socket)));
+        }
         Ok(Self {
             root: root.to_owned(),
             workspace,

@@ -55,6 +55,25 @@ fn the_least_recently_used_prefix_goes_first() {
     assert_eq!(prefixes(&place), ["z"]);
 }
 
+/// Trust lies beside the caches, and a project's file cannot give it to itself through a bind of the user's.
+#[test]
+fn a_command_cannot_write_what_polder_remembers() {
+    for there in [true, false] {
+        let place = Place::new();
+        let state = place.home().join(".local/state");
+        fs::create_dir_all(if there { state.join("polder") } else { state.clone() }).expect("a directory");
+        let bind = format!("{}:/state:rw", state.display());
+        let write = |name: &str| {
+            let script = format!("mkdir -p /state/{name} && echo forged >/state/{name}/trusted");
+            place.says(&["run", "--bind", &bind, "--", "sh", "-c", &script]).code
+        };
+        assert_eq!(write("other"), 0, "the control");
+        assert!(state.join("other/trusted").exists(), "the control");
+        assert_ne!(write("polder"), 0);
+        assert!(!state.join("polder/trusted").exists(), "there before: {there}");
+    }
+}
+
 #[test]
 fn what_nobody_used_for_its_time_is_gone() {
     let place = Place::new();

@@ -97,7 +97,7 @@ fn tell_violations_with_their_grant() {
     let event = events.iter().find(|event| event["type"] == "violation").unwrap_or_else(|| panic!("{said:?}"));
     let violation = event["violation"].as_object().expect("a violation");
     let keys: Vec<&str> = violation.keys().map(String::as_str).collect();
-    assert_eq!(keys, ["action", "count", "exe", "layer", "pid", "rule", "suggestedCapability", "target"]);
+    assert_eq!(keys, ["action", "count", "exe", "layer", "note", "pid", "rule", "suggestedCapability", "target"]);
     assert_eq!(violation["action"], "file-write");
     assert_eq!(violation["target"], "/workspace/held");
     assert!(violation["rule"].as_str().is_some_and(|rule| rule.contains("polder.yaml:3")), "{event}");

@@ -43,7 +43,7 @@ fn data(bytes: &[u8]) -> Value {
 }
 
 fn violation(violation: &Violation) -> Value {
-    let Violation { action, target, rule, layer, pid, exe, count, grant } = violation;
+    let Violation { action, target, rule, layer, pid, exe, count, grant, note } = violation;
     json!({
         "action": action.name(),
         "target": target,
@@ -53,6 +53,7 @@ fn violation(violation: &Violation) -> Value {
         "exe": exe,
         "count": count,
         "suggestedCapability": grant.as_ref().map(ToString::to_string),
+        "note": note,
     })
 }
 

@@ -1,8 +1,9 @@
 //! Plain text for people.
 
-use polder::{Accepted, Unfit, Violation};
-use std::collections::BTreeMap;
+use polder::{Accepted, Action, Grant, Unfit, Violation, risk};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// A reader that went away is not an error: `polder config show | head` is an ordinary call.
 pub(crate) fn tolerate_closed(result: io::Result<()>) -> io::Result<()> {
@@ -31,30 +32,103 @@ fn gaps(accepted: &[Accepted]) -> Vec<String> {
     groups.into_iter().map(|(reason, names)| format!("without {}: {reason}", names.join(", "))).collect()
 }
 
+/// The caller's home, for what must not be granted lightly.
+pub(crate) fn home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from)
+}
+
 /// What was blocked and the flag that allows it, grouped, in at most `max` lines.
-pub(crate) fn violations(violations: &[Violation], max: usize) -> Vec<String> {
-    let mut groups: BTreeMap<(String, String), (u64, Option<String>)> = BTreeMap::new();
-    for violation in violations {
-        let done = if violation.layer == "sweep" { "set aside" } else { "blocked" };
-        let key = (format!("{done} {} of", violation.action.name()), violation.target.clone());
-        let grant = violation.grant.as_ref().map(ToString::to_string);
-        let group = groups.entry(key).or_insert((0, grant));
-        group.0 += violation.count;
-    }
+pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> Vec<String> {
+    let groups = group(violations, home);
     let more = groups.len().saturating_sub(max);
-    let mut lines: Vec<String> = groups
-        .into_iter()
-        .take(if more > 0 { max - 1 } else { max })
-        .map(|((action, target), (count, grant))| {
-            let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
-            let way = grant.map(|grant| format!("; --allow {grant} lets it")).unwrap_or_default();
-            format!("{action} {target}{times}{way}")
-        })
-        .collect();
+    let kept = if more > 0 { max - 1 } else { max };
+    let mut lines: Vec<String> = groups.iter().take(kept).map(Group::line).collect();
     if more > 0 {
         lines.push(format!("and {} more things were blocked; --json lists them", more + 1));
     }
     lines
+}
+
+/// Things that were blocked alike and that one grant allows.
+struct Group {
+    what: String,
+    targets: Vec<String>,
+    count: u64,
+    grant: Option<Grant>,
+    note: Option<String>,
+}
+
+/// One group for each target, and one for several files of a directory, if that is nothing that holds secrets.
+fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
+    let mut siblings: BTreeMap<(Action, &Path), BTreeSet<&str>> = BTreeMap::new();
+    for violation in violations {
+        if let Some(directory) = directory(violation, home) {
+            siblings.entry((violation.action, directory)).or_default().insert(&violation.target);
+        }
+    }
+    let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
+    for violation in violations.iter().filter(|violation| !is_told_elsewhere(violation)) {
+        let done = if violation.layer == "sweep" { "set aside" } else { "blocked" };
+        let what = format!("{done} {} of", violation.action.name());
+        let together = directory(violation, home)
+            .filter(|directory| siblings[&(violation.action, *directory)].len() > 1)
+            .map(|directory| (directory.display().to_string(), of_directory(violation, directory)));
+        let (key, grant) = match together {
+            Some((directory, grant)) => (directory, Some(grant)),
+            None => (violation.target.clone(), violation.grant.clone()),
+        };
+        let fresh = || Group { what: what.clone(), targets: Vec::new(), count: 0, grant, note: violation.note.clone() };
+        let group = groups.entry((what.clone(), key)).or_insert_with(fresh);
+        group.count += violation.count;
+        if !group.targets.contains(&violation.target) {
+            group.targets.push(violation.target.clone());
+        }
+    }
+    groups.into_values().collect()
+}
+
+/// A limit has its own line.
+fn is_told_elsewhere(violation: &Violation) -> bool {
+    violation.action == Action::Limit && violation.grant.is_some()
+}
+
+/// The directory whose grant would allow this and its siblings; `None` where that would be too much.
+fn directory<'a>(violation: &'a Violation, home: &Path) -> Option<&'a Path> {
+    let (Grant::FsRead(path) | Grant::FsWrite(path)) = violation.grant.as_ref()? else { return None };
+    let parent = path.parent().filter(|parent| path.is_absolute() && parent.components().count() > 2)?;
+    (violation.action != Action::Network && risk(parent, home).is_none()).then_some(parent)
+}
+
+fn of_directory(violation: &Violation, directory: &Path) -> Grant {
+    match violation.grant {
+        Some(Grant::FsWrite(_)) => Grant::FsWrite(directory.to_owned()),
+        _ => Grant::FsRead(directory.to_owned()),
+    }
+}
+
+impl Group {
+    fn line(&self) -> String {
+        let Self { what, targets, count, grant, note } = self;
+        let target = match targets.as_slice() {
+            [one] => one.clone(),
+            [first, rest @ ..] => format!("{first} and {} more beside it", rest.len()),
+            [] => String::new(),
+        };
+        let times = if *count > targets.len() as u64 { format!(" ({count} times)") } else { String::new() };
+        let flag = grant.as_ref().and_then(|grant| pasteable(&grant.to_string()));
+        let way = flag.map(|grant| format!("; --allow {grant} lets it")).unwrap_or_default();
+        let note = note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        format!("{what} {target}{times}{way}{note}")
+    }
+}
+
+/// A text as a shell takes it for one word; `None` if it holds what should not be pasted.
+fn pasteable(text: &str) -> Option<String> {
+    if text.chars().any(char::is_control) {
+        return None;
+    }
+    let plain = |c: char| c.is_alphanumeric() || "=/._-+:@%,".contains(c);
+    Some(if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) })
 }
 
 /// Where the changes are that a run left beside the real tree, and what to do next.

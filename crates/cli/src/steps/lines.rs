@@ -110,7 +110,9 @@ impl Lines {
         if !self.terminal || !self.at_start || text == self.status {
             return Ok(());
         }
-        let columns = terminal::size(io::stderr().as_fd()).map_or(80, |size| usize::from(size.columns));
+        // A terminal that does not know its size says 0.
+        let known = terminal::size(io::stderr().as_fd()).map(|size| usize::from(size.columns));
+        let columns = known.ok().filter(|columns| *columns > 0).unwrap_or(80);
         let short: String = printable(text).chars().take(columns.saturating_sub(1)).collect();
         self.status_shown = true;
         text.clone_into(&mut self.status);

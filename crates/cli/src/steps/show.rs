@@ -144,7 +144,7 @@ impl Show {
                 self.flush_waiting()?;
             }
             let blocked = self.violations.remove(&place).unwrap_or_default();
-            for line in text::violations(&blocked, VIOLATION_LINES_MAX) {
+            for line in text::violations(&blocked, &text::home(), VIOLATION_LINES_MAX) {
                 self.lines.say(&line)?;
             }
             let ending = summary::ending(&result);

@@ -33,6 +33,10 @@ impl Engine for Bubblewrap {
         EngineClass::Namespace
     }
 
+    fn observes(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> About {
         About {
             summary: "`bwrap` makes the namespaces and the mounts; polder checks them, lays every mask and does the rest inside",

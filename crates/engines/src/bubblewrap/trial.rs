@@ -182,6 +182,7 @@ fn try_launch(path: &Path, host: &HostFacts) -> Result<(), TrialError> {
         filter: None,
         reserved: Vec::new(),
         swept: Vec::new(),
+        observe: None,
         command: Command {
             candidates: vec![NOTHING.to_owned()],
             argv: vec![NOTHING.to_owned()],

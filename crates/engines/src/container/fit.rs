@@ -96,7 +96,10 @@ fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
     if let Some(table) = plan.engine_options.get(kind.id())
         && let Err(reason) = Options::of(kind, plan)
     {
-        gaps.push(gap(format!("{}: {reason}", table.origin), Some("its options are `runtime` and `pull`".to_owned())));
+        gaps.push(gap(
+            format!("{}: {reason}", table.origin),
+            Some("its options are `runtime`, `pull`, `pull_timeout` and `build_timeout`".to_owned()),
+        ));
     }
     gaps
 }

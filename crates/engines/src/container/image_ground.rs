@@ -10,14 +10,20 @@ use polder_sys::{Access, Ground, Identity, Missing, Root, Source, Step};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-/// Files that every image gets: who and where the command is. The daemon makes mount points for two of them, and has the
-/// others already.
-pub(super) const FILES: [&str; 2] = ["/etc/passwd", "/etc/group"];
-/// Those that the daemon has mounted itself.
-const DAEMONS: [&str; 3] = ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
+/// Files that every image gets: who and where the command is. The daemon makes mount points for those that it has not
+/// mounted itself. Without a network, one daemon has a `resolv.conf` and the other has none.
+const FILES: [&str; 3] = ["/etc/passwd", "/etc/group", "/etc/resolv.conf"];
+/// Those that every daemon has mounted itself.
+const DAEMONS: [&str; 2] = ["/etc/hosts", "/etc/hostname"];
 
 /// Places of the image that are private, in memory; more mount points below them are made there.
 const PRIVATE: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// Files of the container that are mount points: what the plan does not write stays the daemon's.
+pub(super) fn files(plan: &Plan) -> Vec<&'static str> {
+    let written = |path: &&str| plan.files.written.iter().any(|written| written.path.as_path() == Path::new(path));
+    FILES.into_iter().filter(|path| written(path)).collect()
+}
 
 /// Directories of the container that are mount points.
 pub(super) fn directories(plan: &Plan) -> Vec<PathBuf> {

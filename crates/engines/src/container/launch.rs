@@ -26,6 +26,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
     let client = connect(kind, fitted.host(), Some(plan))?;
+    keep_socket(&client, fitted)?;
     tidy(&client, uid);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
     let image = ready_image(&client, kind, fitted)?;
@@ -64,6 +65,16 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let launched = container.enter(&recipe).map_err(describe)?;
     drop(held);
     Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), container }))
+}
+
+/// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
+fn keep_socket(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
+    let socket = client.socket();
+    let resolved = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
+    let mut shown = fitted.plan().files.shown.iter();
+    let Some(shown) = shown.find(|shown| resolved.starts_with(shown.host.as_path())) else { return Ok(()) };
+    let text = format!("`{}` ({}) would show the socket of the daemon", shown.host, shown.origin);
+    Err(setup(io::Error::other(text), Some("show something that does not hold it".to_owned())))
 }
 
 /// Removes, once in the life of this process, what killed ones left behind.

@@ -4,7 +4,7 @@
 //! below one directory of ours; where a command finds it, and what it may do with it, the sandbox inside decides.
 
 use super::fit::{counts_pids, has_cgroups};
-use super::image_ground::{FILES, directories, image_ground, is_below_private};
+use super::image_ground::{directories, files, image_ground, is_below_private};
 use super::kind::Kind;
 use super::options::Options;
 use crate::shimmed::{c, ground, identity, inside_of};
@@ -200,7 +200,7 @@ fn places(plan: &Plan, setting: &Setting<'_>) -> Vec<Value> {
     let directory = |at: &Path| mount(setting.empty, &at.to_string_lossy(), true);
     let file = |at: &Path| mount(setting.file, &at.to_string_lossy(), true);
     let mut places = directories(plan).iter().map(|at| directory(at)).collect::<Vec<_>>();
-    places.extend(FILES.iter().map(|at| file(Path::new(at))));
+    places.extend(files(plan).iter().map(|at| file(Path::new(at))));
     let holds = |inner: &polder_plan::Shown| {
         plan.files.shown.iter().any(|outer| outer.guest != inner.guest && inner.guest.is_within(&outer.guest))
     };

@@ -1,7 +1,8 @@
 //! The engine's own table of a configuration. Pure.
 
-use super::image::Pull;
+use super::image::{Pull, Settings};
 use super::kind::Kind;
+use polder_facts::Span;
 use polder_plan::Plan;
 use serde::Deserialize;
 
@@ -13,7 +14,14 @@ pub(super) struct Options {
     pub(super) runtime: Option<String>,
     /// When images are fetched.
     pub(super) pull: Option<Pull>,
+    /// How long fetching one may take, such as `10m`.
+    pub(super) pull_timeout: Option<String>,
+    /// How long building one may take.
+    pub(super) build_timeout: Option<String>,
 }
+
+/// Parts of the names of runtimes with a kernel of their own, into which no descriptor of ours can go.
+const APART: [&str; 3] = ["runsc", "kata", "krun"];
 
 impl Options {
     /// What the engine's table of a plan says.
@@ -25,9 +33,26 @@ impl Options {
     fn parse(table: Option<&str>) -> Result<Self, String> {
         let Some(table) = table else { return Ok(Self::default()) };
         let options: Self = serde_json::from_str(table).map_err(|error| error.to_string())?;
+        for time in [&options.pull_timeout, &options.build_timeout].into_iter().flatten() {
+            time.parse::<Span>().map_err(|error| format!("`{time}`: {error}"))?;
+        }
         match &options.runtime {
             Some(name) if !is_name(name) => Err(format!("`{name}` is not the name of a runtime")),
+            Some(name) if APART.iter().any(|apart| name.contains(apart)) => {
+                Err(format!("runtime `{name}` has a kernel of its own, into which polder's sandbox cannot go"))
+            }
             _ => Ok(options),
+        }
+    }
+
+    /// How images are got.
+    pub(super) fn images(&self) -> Settings {
+        let usual = Settings::USUAL;
+        let time = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<Span>().ok()).map(|span| span.0);
+        Settings {
+            pull: self.pull.unwrap_or(usual.pull),
+            pull_time: time(&self.pull_timeout).unwrap_or(usual.pull_time),
+            build_time: time(&self.build_timeout).unwrap_or(usual.build_time),
         }
     }
 }

@@ -1,11 +1,10 @@
-//! The image that a container is made from, there and looked at.
+//! The image that a container is made from, there and looked at, and what is to start it.
 
-use super::api::Client;
-use super::host_image;
-use super::image::{self, Pull, Settings};
+use super::api::{Client, Deadline};
 use super::kind::Kind;
 use super::life::said;
 use super::options::Options;
+use super::{host_image, image};
 use crate::shimmed::setup;
 use polder_engine::{Fitted, LaunchError};
 
@@ -21,8 +20,10 @@ pub(super) struct Ready {
 pub(super) fn ready_image(client: &Client, kind: Kind, fitted: &Fitted) -> Result<Ready, LaunchError> {
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
-    let settings = Settings { pull: options.pull.unwrap_or(Pull::Missing), ..Settings::USUAL };
-    let facts = image::ready(client, plan, fitted.host(), &settings).map_err(|error| {
+    if let Some(runtime) = &options.runtime {
+        knows(client, runtime)?;
+    }
+    let facts = image::ready(client, plan, fitted.host(), &options.images()).map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)
     })?;
@@ -34,4 +35,15 @@ pub(super) fn ready_image(client: &Client, kind: Kind, fitted: &Fitted) -> Resul
             Ok(Ready { name: host_image::NAME.to_owned(), env: None })
         }
     }
+}
+
+/// Refuses a runtime that the daemon does not have, and says which it has.
+fn knows(client: &Client, runtime: &str) -> Result<(), LaunchError> {
+    let facts = client.facts(Deadline::quick()).map_err(|error| said("ask the daemon for its runtimes", error))?;
+    if facts.runtimes.iter().any(|known| known == runtime) {
+        return Ok(());
+    }
+    let reason = format!("the daemon has no runtime `{runtime}`");
+    let remedy = format!("it has {}; others are added in its own configuration", facts.runtimes.join(", "));
+    Err(setup(std::io::Error::other(reason), Some(remedy)))
 }

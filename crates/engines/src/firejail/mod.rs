@@ -34,6 +34,10 @@ impl Engine for Firejail {
         World::Ruled
     }
 
+    fn observes(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> About {
         About {
             summary: "`firejail` makes namespaces over the host's own root; Landlock and polder's shim close what they can",

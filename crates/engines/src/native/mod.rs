@@ -26,6 +26,10 @@ impl Engine for Native {
         EngineClass::Namespace
     }
 
+    fn observes(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> About {
         About {
             summary: "namespaces, a new root, Landlock, a seccomp allow-list and cgroups, all made by polder itself",

@@ -30,6 +30,10 @@ impl Engine for Nsjail {
         EngineClass::Namespace
     }
 
+    fn observes(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> About {
         About {
             summary: "`nsjail` makes the namespaces and the mounts from a generated configuration; polder does the rest inside",

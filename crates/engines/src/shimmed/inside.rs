@@ -2,9 +2,11 @@
 
 use polder_engine::Fitted;
 use polder_facts::{Guarantee, HostFacts};
-use polder_plan::Plan;
+use polder_plan::{Plan, SystemKind};
+use polder_policy::{NetworkMode, Observe};
 use polder_sys::{
-    Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Reserved, Rlimit, Swept, Terminal, syscalls,
+    Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Observation, Reserved, Rlimit, Swept, Terminal,
+    syscalls,
 };
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -43,6 +45,7 @@ pub(crate) fn inside_of(plan: &Plan, fitted: &Fitted, terminal: Option<Terminal>
         filter: filtered.then_some(guarded),
         reserved: if filtered { reserved.collect() } else { Vec::new() },
         swept: plan.files.swept.iter().map(swept).collect(),
+        observe: observation(plan).filter(|_| filtered),
         command: Command {
             candidates: plan.candidates().into_iter().map(c).collect(),
             argv: plan.command.iter().map(c).collect(),
@@ -51,6 +54,24 @@ pub(crate) fn inside_of(plan: &Plan, fitted: &Fitted, terminal: Option<Terminal>
             terminal,
         },
     }
+}
+
+/// What an observer has to know, if there is to be one.
+fn observation(plan: &Plan) -> Option<Observation> {
+    let mode = match plan.observe.value {
+        Observe::Off => return None,
+        Observe::Cheap => syscalls::Observe::Cheap,
+        Observe::Exact => syscalls::Observe::Exact,
+    };
+    let system = plan.files.system.iter().filter(|entry| entry.kind == SystemKind::Directory);
+    let system = system.map(|entry| c(entry.path.as_os_str()));
+    let shown = plan.files.shown.iter().filter(|shown| shown.directory).map(|shown| c(shown.guest.as_os_str()));
+    let alone = match plan.network.value.mode {
+        NetworkMode::None => true,
+        // The broker answers there, and the host's network here.
+        NetworkMode::Restricted | NetworkMode::Full => false,
+    };
+    Some(Observation { mode, shown: system.chain(shown).collect(), alone })
 }
 
 fn swept(swept: &polder_plan::Swept) -> Swept {

@@ -1,6 +1,7 @@
 //! What the Linux engines share: the shim inside, and a run that it watches over. Knows no engine.
 
 mod cgroup;
+mod denied;
 mod etc;
 mod ground;
 mod inside;

@@ -157,6 +157,7 @@ pub(crate) fn trial(call: &Call) -> Result<(), LaunchError> {
         filter: None,
         reserved: Vec::new(),
         swept: Vec::new(),
+        observe: None,
         command: Command {
             candidates: vec![super::c("/usr/bin/true"), super::c("/bin/true")],
             argv: vec![super::c("true")],

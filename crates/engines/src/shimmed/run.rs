@@ -1,11 +1,13 @@
 //! A command under our shim, from its start to its end. Thin: everything was decided before.
 
+use super::denied::violation;
 use polder_engine::{Ended, Finished, LaunchError, LaunchFailure, Parting, Report, Running};
 use polder_facts::{Action, Grant, LimitKind, Violation};
 use polder_plan::{Plan, Swept};
 use polder_sys::aside::set_aside;
 use polder_sys::cgroup::Cgroup;
-use polder_sys::{Errno, Launched, SpawnError};
+use polder_sys::{Denial, Errno, Launched, SpawnError};
+use std::collections::BTreeMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -50,6 +52,8 @@ pub(crate) struct ShimmedRun {
     plan: Arc<Plan>,
     disk_full: bool,
     told_end: bool,
+    /// What was denied so far and what the user was told of it, by place in the table.
+    told: BTreeMap<usize, Option<Violation>>,
 }
 
 impl Running for ShimmedRun {
@@ -73,7 +77,7 @@ impl Running for ShimmedRun {
                     peak_rss_bytes: ended.peak_rss_bytes,
                 })
             }
-            polder_sys::Report::Denied { reserved, pid } => Report::Violation(self.denied(reserved, pid)),
+            polder_sys::Report::Denied(denial) => Report::Denied(self.told(&denial)),
             polder_sys::Report::Lost => Report::Lost,
         }
     }
@@ -91,7 +95,9 @@ impl Running for ShimmedRun {
     }
 
     fn finish(self: Box<Self>, parting: Parting) -> Finished {
-        let Self { launched, cgroup, mut sweeper, disk_full, told_end, .. } = *self;
+        let mut this = self;
+        let mut violations = this.untold();
+        let Self { launched, cgroup, mut sweeper, disk_full, told_end, .. } = *this;
         // Everyone inside was gone before the end was told. Where it was not told, they have to be gone first.
         let swept = told_end.then(|| sweeper.sweep());
         // A cgroup can be removed only when the last process is gone.
@@ -99,7 +105,7 @@ impl Running for ShimmedRun {
             (Parting::Leave, None) if told_end => launched.leave(),
             _ => launched.wait_gone(),
         }
-        let violations = swept.unwrap_or_else(|| sweeper.sweep());
+        violations.extend(swept.unwrap_or_else(|| sweeper.sweep()));
         let reached = cgroup.as_ref().map(Cgroup::reached);
         let limit = match reached {
             Some(reached) if reached.memory => Some(LimitKind::Memory),
@@ -115,34 +121,52 @@ impl ShimmedRun {
     /// A launched shim with what has to end after it.
     pub(crate) fn new(launched: Launched, cgroup: Option<Cgroup>, plan: &Arc<Plan>) -> Self {
         let sweeper = Sweeper { plan: Arc::clone(plan), done: false };
-        Self { launched, cgroup, sweeper, plan: Arc::clone(plan), disk_full: false, told_end: false }
+        Self {
+            launched,
+            cgroup,
+            sweeper,
+            plan: Arc::clone(plan),
+            disk_full: false,
+            told_end: false,
+            told: BTreeMap::new(),
+        }
     }
 
-    /// The guard refused to let a protected name come into being.
-    fn denied(&self, index: usize, pid: u32) -> Violation {
-        let reserved = self.plan.files.reserved.get(index);
-        let name = reserved.map_or("?", |reserved| reserved.name.as_str());
-        let directory = reserved.and_then(|reserved| reserved.directory.as_ref());
-        let target = directory.map_or_else(|| name.to_owned(), |dir| format!("{dir}/{name}"));
-        let rule = reserved.map_or_else(|| "protect".to_owned(), |reserved| format!("protect ({})", reserved.origin));
-        // Rules and grants speak of paths relative to the workspace, or of a name in any directory.
-        let grant = match directory {
-            None => Some(Grant::FsWrite(format!("**/{name}").into())),
-            Some(_) => {
-                let relative = std::path::Path::new(&target).strip_prefix(self.plan.workspace_guest().as_path());
-                relative.ok().map(|path| Grant::FsWrite(path.to_owned()))
+    /// What the user is told of something that was denied, once.
+    fn told(&mut self, denial: &Denial) -> Option<Violation> {
+        // One is told here and the others at the end, with all that were meanwhile.
+        let violation = violation(&self.plan, &Denial { count: 1, ..denial.clone() });
+        self.told.insert(denial.index, violation.clone());
+        violation
+    }
+
+    /// What was denied besides what was told already.
+    fn untold(&mut self) -> Vec<Violation> {
+        let (denials, not_kept) = self.launched.denials();
+        let mut rest = Vec::new();
+        for denial in denials {
+            match self.told.get(&denial.index) {
+                Some(None) => {}
+                Some(Some(_)) if denial.count < 2 => {}
+                Some(Some(told)) => rest.push(Violation { count: denial.count - 1, ..told.clone() }),
+                None => rest.extend(violation(&self.plan, &denial)),
             }
-        };
-        Violation {
-            action: Action::FileWrite,
-            target,
-            rule,
-            layer: "guard".to_owned(),
-            pid: Some(pid),
-            exe: None,
-            count: 1,
-            grant,
         }
+        if not_kept > 0 {
+            let note = "more different things failed than are kept of one run".to_owned();
+            rest.push(Violation {
+                action: Action::Limit,
+                target: "violations".to_owned(),
+                rule: "1024 different failures are kept".to_owned(),
+                layer: "the observer".to_owned(),
+                pid: None,
+                exe: None,
+                count: not_kept,
+                grant: None,
+                note: Some(note),
+            });
+        }
+        rest
     }
 }
 
@@ -159,10 +183,12 @@ impl Sweeper {
             let Swept { tree, relative, only_with, .. } = swept;
             match set_aside(tree.as_path(), relative, only_with, Swept::SUFFIX) {
                 Ok(false) => None,
-                Ok(true) => Some(violation(swept, format!("set aside as `{}{}`", swept.path, Swept::SUFFIX))),
+                Ok(true) => Some(set_aside_violation(swept, format!("set aside as `{}{}`", swept.path, Swept::SUFFIX))),
                 // A tree that is gone holds nothing that anybody would obey.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-                Err(error) => Some(violation(swept, format!("may be there and could not be set aside: {error}"))),
+                Err(error) => {
+                    Some(set_aside_violation(swept, format!("may be there and could not be set aside: {error}")))
+                }
             }
         });
         found.collect()
@@ -177,7 +203,7 @@ impl Drop for Sweeper {
     }
 }
 
-fn violation(swept: &Swept, what: String) -> Violation {
+fn set_aside_violation(swept: &Swept, what: String) -> Violation {
     Violation {
         action: Action::FileWrite,
         target: swept.path.to_string(),
@@ -187,5 +213,6 @@ fn violation(swept: &Swept, what: String) -> Violation {
         exe: None,
         count: 1,
         grant: Some(Grant::FsWrite(swept.relative.clone())),
+        note: None,
     }
 }

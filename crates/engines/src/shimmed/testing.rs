@@ -188,7 +188,7 @@ pub(crate) mod text {
 
     /// What the shim does.
     pub(crate) fn inside(inside: &Inside) -> String {
-        let Inside { made, rlimits, landlock, filter, reserved, swept, command } = inside;
+        let Inside { made, rlimits, landlock, filter, reserved, swept, observe: _, command } = inside;
         let Command { candidates, argv, env, workdir, terminal: _ } = command;
         let list = |list: &[CString]| list.iter().map(shown).collect::<Vec<_>>().join(" ");
         let mut lines: Vec<String> = steps(made).lines().map(str::to_owned).collect();

@@ -4,5 +4,6 @@
 mod caches;
 mod laws;
 mod sample;
+mod standing;
 mod text;
 mod view;

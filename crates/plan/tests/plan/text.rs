@@ -29,6 +29,7 @@ fn of_the_built_in_policy() {
         network     none
         env         HOME PATH USER
         changes     direct
+        observe     cheap
         limit       pids 4096
     "#]]
     .assert_eq(&plan.to_string());
@@ -68,6 +69,7 @@ fn of_a_policy_that_says_much() {
         network     full  # flag --network
         env         HOME PATH TOKEN USER
         changes     direct
+        observe     cheap
         limit       memory 2G  # flag --memory
         limit       cpus 1.5  # flag --cpus
         limit       pids 4096

@@ -10,6 +10,7 @@ fn nothing_said_is_the_workspace_and_nothing_else() {
         engine: auto               # built-in
         network: none              # built-in
         read_only: false           # built-in
+        observe: cheap             # built-in
         workdir: /workspace        # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:
@@ -144,6 +145,7 @@ steps:
         engine: auto               # built-in
         network: none              # polder.yaml:5
         read_only: true            # polder.yaml:5
+        observe: cheap             # built-in
         workdir: /workspace        # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:

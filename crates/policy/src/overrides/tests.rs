@@ -28,6 +28,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             workspace: text("w"),
             from: text("v"),
             discard: Some(true),
+            observe: Some("exact".to_owned()),
             workdir: text("host"),
             untrusted: Some(true),
             memory: text("1G"),
@@ -46,11 +47,12 @@ fn every_flag_has_its_effect_and_its_origin() {
     expect![[r#"
         engine: bubblewrap                                            # flag --engine
         network:
-          mode: restricted                                            # flag --allow
+          mode: restricted                                            # flag --allow-host
           allow:
-            - "a.org:443"                                             # flag --allow
             - b.org                                                   # flag --allow-host
+            - "a.org:443"                                             # flag --allow
         read_only: true                                               # flag --read-only
+        observe: exact                                                # flag --observe
         workdir: host                                                 # flag --workdir
         workspace: {mode: cow, name: w, from: v, keep: false}         # flag --discard
         env_passthrough:
@@ -60,16 +62,16 @@ fn every_flag_has_its_effect_and_its_origin() {
           - CI                                                        # built-in
           - NODE_ENV                                                  # built-in
           - LANG                                                      # built-in
-          - A                                                         # flag --allow
           - B                                                         # flag --env
+          - A                                                         # flag --allow
         env:
           C: "x=y"                                                    # flag --env
         bind_paths:
-          - {host: /opt/x, container: /opt/x, read_only: true}        # flag --allow
-          - {host: /var/y, container: /var/y, read_only: false}       # flag --allow
           - {host: /home/u/c, container: /home/u/c, read_only: true}  # flag --bind
           - {host: /repo/sub/d, container: /e, read_only: false}      # flag --bind
           - {host: /f, container: /f, read_only: true}                # flag --bind
+          - {host: /opt/x, container: /opt/x, read_only: true}        # flag --allow
+          - {host: /var/y, container: /var/y, read_only: false}       # flag --allow
         limits:
           memory: 1G                                                  # flag --memory
           cpus: 0.5                                                   # flag --cpus

@@ -14,6 +14,7 @@ pub fn to_json(policy: &Policy) -> Value {
         access,
         workdir,
         workspace,
+        observe,
         env,
         binds,
         limits,
@@ -45,6 +46,7 @@ pub fn to_json(policy: &Policy) -> Value {
             "deny": many(&network.deny, |peer| peer.as_str().into()),
         })),
         "read_only": one(access, |access| (*access == Access::ReadOnly).into()),
+        "observe": one(observe, |observe| observe.name().into()),
         "workdir": one(workdir, |workdir| match workdir {
             Workdir::Host => "host".into(),
             Workdir::At(path) => path.to_string().into(),

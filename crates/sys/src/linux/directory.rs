@@ -90,8 +90,12 @@ impl Directory {
     pub fn rename(&self, name: &OsStr, target: &Self, new: &OsStr) -> io::Result<()> {
         let (name, new) = (single(name)?, single(new)?);
         let (from, to) = (self.0.as_raw_fd(), target.0.as_raw_fd());
+        // By its number: musl has no function for it, and a static binary would not link.
         // SAFETY: both names outlive the call.
-        done(unsafe { libc::renameat2(from, name.as_ptr(), to, new.as_ptr(), libc::RENAME_NOREPLACE) })
+        let answer = unsafe {
+            libc::syscall(libc::SYS_renameat2, from, name.as_ptr(), to, new.as_ptr(), libc::RENAME_NOREPLACE)
+        };
+        done(if answer == 0 { 0 } else { -1 })
     }
 
     /// Removes a name that is not a directory's.

@@ -11,60 +11,28 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::image::List;
+use super::notify::{
+    ADDFD_FLAG_SEND, AddFd, NOTIF_ADDFD, Notification, PATH_BYTES_MAX, Path, descriptor_of, proceed, read_memory,
+    read_path, respond, still_waiting,
+};
 use super::recipe::Reserved;
-use super::wire::{self, Record, Tag};
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-const PATH_BYTES_MAX: usize = 4096;
 const PROC_SUPER_MAGIC: u64 = 0x9fa0;
 /// The kernel's own limit on symbolic links in one lookup.
 const LINKS_MAX: usize = 40;
 /// Directories of reserved names; the engine refuses more.
 pub(crate) const RESERVED_MAX: usize = 64;
 
-const NOTIF_RECV: libc::c_ulong = 0xc050_2100;
-const NOTIF_SEND: libc::c_ulong = 0xc018_2101;
-const NOTIF_ID_VALID: libc::c_ulong = 0x4008_2102;
-const NOTIF_ADDFD: libc::c_ulong = 0x4018_2103;
-const NOTIF_SET_FLAGS: libc::c_ulong = 0x4008_2104;
-const SYNC_WAKE_UP: u64 = 1;
-const ADDFD_FLAG_SEND: u32 = 2;
-
-#[repr(C)]
-struct Notification {
-    id: u64,
-    pid: u32,
-    flags: u32,
-    nr: i32,
-    arch: u32,
-    instruction_pointer: u64,
-    args: [u64; 6],
-}
-
-#[repr(C)]
-struct Response {
-    id: u64,
-    val: i64,
-    error: i32,
-    flags: u32,
-}
-
-#[repr(C)]
-struct AddFd {
-    id: u64,
-    flags: u32,
-    srcfd: u32,
-    newfd: u32,
-    newfd_flags: u32,
-}
-
 /// The guard of one run.
 pub(crate) struct Guard<'a> {
     reserved: List<'a, Reserved<&'a CStr>>,
     /// Device and inode of each reserved name's directory; absent for every directory.
     places: [Option<(u64, u64)>; RESERVED_MAX],
-    listener: Option<OwnedFd>,
+    /// Which reserved name the last call was refused for.
+    refused: Cell<Option<u32>>,
 }
 
 /// A name and the directory it is in.
@@ -94,97 +62,69 @@ impl<'a> Guard<'a> {
                 *place = Some(identity_of(libc::AT_FDCWD, directory)?);
             }
         }
-        Ok(Self { reserved, places, listener: None })
+        Ok(Self { reserved, places, refused: Cell::new(None) })
     }
 
     pub(crate) fn is_needed(&self) -> bool {
         self.reserved.len() > 0
     }
 
-    pub(crate) fn with_listener(self, listener: Option<OwnedFd>) -> Self {
-        if let Some(listener) = &listener {
-            // Caller and guard take turns, so they should share a CPU; kernels before 6.6 do not know the flag.
-            // SAFETY: the request takes a number.
-            unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SET_FLAGS as _, SYNC_WAKE_UP) };
+    /// Whether a call is one of those that the guard makes itself.
+    pub(super) fn takes(&self, call: &Notification) -> bool {
+        match open_arguments(call) {
+            Some(open) => self.is_needed() && open.flags & libc::O_CREAT != 0,
+            None => self.is_needed() && is_creating(i64::from(call.nr)),
         }
-        Self { listener, ..self }
     }
 
-    pub(crate) fn listener(&self) -> RawFd {
-        self.listener.as_ref().map_or(-1, AsRawFd::as_raw_fd)
-    }
-
-    pub(crate) fn close(&mut self) {
-        self.listener = None;
-    }
-
-    /// Takes one call and answers it.
-    pub(crate) fn answer(&mut self, control: BorrowedFd<'_>) {
-        let Some(listener) = &self.listener else { return };
-        // SAFETY: all-zero is what the kernel wants to receive into.
-        let mut call: Notification = unsafe { std::mem::zeroed() };
-        // SAFETY: the request writes one notification.
-        let got = check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_RECV as _, &raw mut call) });
-        if got.is_err() {
-            // The caller of the call is gone.
-            return;
-        }
-        self.decide(&call, listener.as_fd(), control);
-    }
-
-    fn decide(&self, call: &Notification, listener: BorrowedFd<'_>, control: BorrowedFd<'_>) {
-        match self.perform(call, listener, control) {
+    /// Makes a call and answers it; gives the kernel's error, and the reserved name if it was that.
+    pub(super) fn answer(&self, call: &Notification, listener: BorrowedFd<'_>) -> Result<(), (Errno, Option<u32>)> {
+        self.refused.set(None);
+        match self.perform(call, listener) {
             Ok(Done::Value(value)) => respond(listener, call.id, Ok(value)),
             Ok(Done::Answered) => {}
             Ok(Done::Harmless) => proceed(listener, call.id),
-            Err(errno) => respond(listener, call.id, Err(errno)),
+            Err(errno) => return Err((errno, self.refused.take())),
         }
+        Ok(())
     }
 
     /// Makes the call on behalf of the command, unless it would create a reserved name.
-    fn perform(&self, call: &Notification, listener: BorrowedFd<'_>, control: BorrowedFd<'_>) -> Result<Done, Errno> {
+    fn perform(&self, call: &Notification, listener: BorrowedFd<'_>) -> Result<Done, Errno> {
         if let Some(wanted) = open_arguments(call) {
-            return self.open(call, &wanted, listener, control);
+            return self.open(call, &wanted, listener);
         }
         let args = call.args;
         let cwd = libc::AT_FDCWD;
         match i64::from(call.nr) {
-            libc::SYS_mkdirat => self.make(call, control, args[0] as RawFd, args[1], Make::Directory(args[2] as u32)),
-            libc::SYS_mknodat => self.make(call, control, args[0] as RawFd, args[1], Make::Node(args[2] as u32)),
-            libc::SYS_symlinkat => self.symlink(call, control, args[0], args[1] as RawFd, args[2]),
+            libc::SYS_mkdirat => self.make(call, args[0] as RawFd, args[1], Make::Directory(args[2] as u32)),
+            libc::SYS_mknodat => self.make(call, args[0] as RawFd, args[1], Make::Node(args[2] as u32)),
+            libc::SYS_symlinkat => self.symlink(call, args[0], args[1] as RawFd, args[2]),
             libc::SYS_linkat => {
-                self.link(call, control, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), args[4] as i32)
+                self.link(call, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), args[4] as i32)
             }
-            libc::SYS_renameat => {
-                self.rename(call, control, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), 0)
-            }
+            libc::SYS_renameat => self.rename(call, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), 0),
             libc::SYS_renameat2 => {
-                self.rename(call, control, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), args[4] as u32)
+                self.rename(call, (args[0] as RawFd, args[1]), (args[2] as RawFd, args[3]), args[4] as u32)
             }
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_mkdir => self.make(call, control, cwd, args[0], Make::Directory(args[1] as u32)),
+            libc::SYS_mkdir => self.make(call, cwd, args[0], Make::Directory(args[1] as u32)),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_mknod => self.make(call, control, cwd, args[0], Make::Node(args[1] as u32)),
+            libc::SYS_mknod => self.make(call, cwd, args[0], Make::Node(args[1] as u32)),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_symlink => self.symlink(call, control, args[0], cwd, args[1]),
+            libc::SYS_symlink => self.symlink(call, args[0], cwd, args[1]),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_link => self.link(call, control, (cwd, args[0]), (cwd, args[1]), 0),
+            libc::SYS_link => self.link(call, (cwd, args[0]), (cwd, args[1]), 0),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_rename => self.rename(call, control, (cwd, args[0]), (cwd, args[1]), 0),
-            libc::SYS_bind => self.bind(call, control, args[1], args[2]),
+            libc::SYS_rename => self.rename(call, (cwd, args[0]), (cwd, args[1]), 0),
+            libc::SYS_bind => self.bind(call, args[1], args[2]),
             // The filter notifies nothing else; if it did, the answer must not be yes.
             _ => Err(Errno(libc::EPERM)),
         }
     }
 
     /// Opens what is there, or creates it; never waits, and never in a way that depends on who we are.
-    fn open(
-        &self,
-        call: &Notification,
-        wanted: &Open,
-        listener: BorrowedFd<'_>,
-        control: BorrowedFd<'_>,
-    ) -> Result<Done, Errno> {
+    fn open(&self, call: &Notification, wanted: &Open, listener: BorrowedFd<'_>) -> Result<Done, Errno> {
         /// How often somebody may create and remove the name between our two calls.
         const TRIES: usize = 16;
         let Open { dir, path, flags, mode } = *wanted;
@@ -194,7 +134,7 @@ impl<'a> Guard<'a> {
             // What ends in a slash is a directory, and open does not make those.
             return Err(Errno(libc::EISDIR));
         }
-        self.refuse_reserved(&place, call, control)?;
+        self.refuse_reserved(&place)?;
         let mode = mode & 0o1777 & !mask_of(call.pid)?;
         let giver = Giver { listener, id: call.id, flags };
         for _ in 0..TRIES {
@@ -220,7 +160,7 @@ impl<'a> Guard<'a> {
 
     /// A socket's name is looked at, and the kernel goes on: the worst that a change of the address can make is a
     /// socket, which nothing on the host reads or executes, and the kernel keeps the address as the command wrote it.
-    fn bind(&self, call: &Notification, control: BorrowedFd<'_>, address: u64, length: u64) -> Result<Done, Errno> {
+    fn bind(&self, call: &Notification, address: u64, length: u64) -> Result<Done, Errno> {
         let mut bytes = [0u8; size_of::<libc::sockaddr_un>() + 1];
         let length = (length as usize).min(size_of::<libc::sockaddr_un>());
         read_memory(call.pid, address, &mut bytes[..length])?;
@@ -230,22 +170,15 @@ impl<'a> Guard<'a> {
         }
         let path = CStr::from_bytes_until_nul(&bytes[2..]).map_err(|_| Errno(libc::EINVAL))?;
         match self.find_path(call, libc::AT_FDCWD, path, Last::Kept) {
-            Ok(place) => self.refuse_reserved(&place, call, control).map(|()| Done::Harmless),
+            Ok(place) => self.refuse_reserved(&place).map(|()| Done::Harmless),
             // The kernel will say the same.
             Err(_) => Ok(Done::Harmless),
         }
     }
 
-    fn make(
-        &self,
-        call: &Notification,
-        control: BorrowedFd<'_>,
-        dir: RawFd,
-        path: u64,
-        what: Make,
-    ) -> Result<Done, Errno> {
+    fn make(&self, call: &Notification, dir: RawFd, path: u64, what: Make) -> Result<Done, Errno> {
         let place = self.find(call, dir, path, Last::Kept)?;
-        self.refuse_reserved(&place, call, control)?;
+        self.refuse_reserved(&place)?;
         let (directory, name) = (place.directory.as_raw_fd(), place.name().as_ptr());
         let mask = mask_of(call.pid)?;
         // SAFETY: the name outlives the calls.
@@ -261,33 +194,19 @@ impl<'a> Guard<'a> {
         check_int(answer).map(|_| Done::Value(0))
     }
 
-    fn symlink(
-        &self,
-        call: &Notification,
-        control: BorrowedFd<'_>,
-        target: u64,
-        dir: RawFd,
-        path: u64,
-    ) -> Result<Done, Errno> {
+    fn symlink(&self, call: &Notification, target: u64, dir: RawFd, path: u64) -> Result<Done, Errno> {
         let mut text = [0u8; PATH_BYTES_MAX];
         let target = read_path(call.pid, target, &mut text)?;
         let place = self.find(call, dir, path, Last::Kept)?;
-        self.refuse_reserved(&place, call, control)?;
+        self.refuse_reserved(&place)?;
         // SAFETY: both texts outlive the call.
         let answer = unsafe { libc::symlinkat(target.as_ptr(), place.directory.as_raw_fd(), place.name().as_ptr()) };
         check_int(answer).map(|_| Done::Value(0))
     }
 
-    fn link(
-        &self,
-        call: &Notification,
-        control: BorrowedFd<'_>,
-        from: (RawFd, u64),
-        to: (RawFd, u64),
-        flags: i32,
-    ) -> Result<Done, Errno> {
+    fn link(&self, call: &Notification, from: (RawFd, u64), to: (RawFd, u64), flags: i32) -> Result<Done, Errno> {
         let new = self.find(call, to.0, to.1, Last::Kept)?;
-        self.refuse_reserved(&new, call, control)?;
+        self.refuse_reserved(&new)?;
         let mut text = [0u8; PATH_BYTES_MAX];
         let path = read_path(call.pid, from.1, &mut text)?;
         if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
@@ -322,19 +241,12 @@ impl<'a> Guard<'a> {
         check_int(answer).map(|_| Done::Value(0))
     }
 
-    fn rename(
-        &self,
-        call: &Notification,
-        control: BorrowedFd<'_>,
-        from: (RawFd, u64),
-        to: (RawFd, u64),
-        flags: u32,
-    ) -> Result<Done, Errno> {
+    fn rename(&self, call: &Notification, from: (RawFd, u64), to: (RawFd, u64), flags: u32) -> Result<Done, Errno> {
         let old = self.find(call, from.0, from.1, Last::Kept)?;
         let new = self.find(call, to.0, to.1, Last::Kept)?;
-        self.refuse_reserved(&new, call, control)?;
+        self.refuse_reserved(&new)?;
         // An exchange creates the old name anew, with what the new one was.
-        self.refuse_reserved(&old, call, control)?;
+        self.refuse_reserved(&old)?;
         // SAFETY: both names outlive the call.
         let answer = unsafe {
             libc::syscall(
@@ -349,13 +261,11 @@ impl<'a> Guard<'a> {
         check(answer).map(|_| Done::Value(0))
     }
 
-    fn refuse_reserved(&self, place: &Place, call: &Notification, control: BorrowedFd<'_>) -> Result<(), Errno> {
+    fn refuse_reserved(&self, place: &Place) -> Result<(), Errno> {
         let here = identity_of(place.directory.as_raw_fd(), c"")?;
         for (index, (reserved, there)) in self.reserved.iter().zip(&self.places).enumerate() {
             if there.is_none_or(|there| there == here) && same_name(reserved.name, place.name()) {
-                let record = Record { a: index as i32, b: call.pid as i32, ..Record::new(Tag::Denied) };
-                // Telling is a courtesy; the refusal does not depend on it.
-                let _ = wire::try_send(control, &record);
+                self.refused.set(Some(index as u32));
                 return Err(Errno(libc::EPERM));
             }
         }
@@ -518,6 +428,24 @@ enum Last {
     Kept,
 }
 
+/// The calls besides opening that create names.
+fn is_creating(number: i64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if matches!(number, libc::SYS_mkdir | libc::SYS_mknod | libc::SYS_symlink | libc::SYS_link | libc::SYS_rename) {
+        return true;
+    }
+    matches!(
+        number,
+        libc::SYS_mkdirat
+            | libc::SYS_mknodat
+            | libc::SYS_symlinkat
+            | libc::SYS_linkat
+            | libc::SYS_renameat
+            | libc::SYS_renameat2
+            | libc::SYS_bind
+    )
+}
+
 fn open_arguments(call: &Notification) -> Option<Open> {
     let [a, b, c, d, ..] = call.args;
     match i64::from(call.nr) {
@@ -656,14 +584,6 @@ fn identity_of(base: RawFd, path: &CStr) -> Result<(u64, u64), Errno> {
     stat_of(base, path).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// A handle on the caller's working directory or on one of its descriptors.
-fn descriptor_of(pid: u32, dir: RawFd) -> Result<OwnedFd, Errno> {
-    let mut line = Path::new();
-    let path = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
-    // SAFETY: the path outlives the call.
-    check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) }))
-}
-
 /// The file mode mask of the caller.
 fn mask_of(pid: u32) -> Result<u32, Errno> {
     let mut line = Path::new();
@@ -678,119 +598,4 @@ fn mask_of(pid: u32) -> Result<u32, Errno> {
     let start = text.windows(key.len()).position(|part| part == key).ok_or(Errno(libc::EIO))? + key.len();
     let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit());
     Ok(digits.fold(0, |mask, digit| mask * 8 + u32::from(digit - b'0')))
-}
-
-/// Reads the caller's path once. Whatever the caller does to its memory afterwards has no effect.
-fn read_path(pid: u32, address: u64, buffer: &mut [u8; PATH_BYTES_MAX]) -> Result<&CStr, Errno> {
-    let mut got = 0usize;
-    // Page by page: the text may end just before memory that is not mapped.
-    while got < buffer.len() {
-        let here = address.wrapping_add(got as u64);
-        let step = (4096 - (here as usize & 4095)).min(buffer.len() - got);
-        let local = libc::iovec { iov_base: buffer[got..].as_mut_ptr().cast(), iov_len: step };
-        let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(here as usize), iov_len: step };
-        // SAFETY: the local part is valid for its length; the kernel checks the remote one.
-        let read =
-            check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)
-                .map_err(|errno| if errno.0 == libc::EPERM { errno } else { Errno(libc::EFAULT) })?;
-        let from = got;
-        got += read as usize;
-        if buffer[from..got].contains(&0) {
-            return CStr::from_bytes_until_nul(buffer).map_err(|_| Errno(libc::EFAULT));
-        }
-        if read as usize != step {
-            return Err(Errno(libc::EFAULT));
-        }
-    }
-    Err(Errno(libc::ENAMETOOLONG))
-}
-
-/// Reads some of the caller's memory, all or nothing.
-fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> Result<(), Errno> {
-    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let remote =
-        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address as usize), iov_len: buffer.len() };
-    // SAFETY: the local part is valid for its length; the kernel checks the remote one.
-    let got =
-        check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)?;
-    if got as usize == buffer.len() { Ok(()) } else { Err(Errno(libc::EFAULT)) }
-}
-
-/// Whether the call still waits: its process may have died and its number may be another's by now.
-fn still_waiting(listener: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
-    // SAFETY: the request reads one id.
-    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_ID_VALID as _, &raw const id) }).map(drop)
-}
-
-fn respond(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
-    let response = match answer {
-        Ok(val) => Response { id, val, error: 0, flags: 0 },
-        Err(errno) => Response { id, val: 0, error: -errno.0, flags: 0 },
-    };
-    // SAFETY: the request reads one response. It fails when the caller is gone, and then nobody waits.
-    unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SEND as _, &raw const response) };
-}
-
-/// Lets the kernel make the call.
-fn proceed(listener: BorrowedFd<'_>, id: u64) {
-    const FLAG_CONTINUE: u32 = 1;
-    let response = Response { id, val: 0, error: 0, flags: FLAG_CONTINUE };
-    // SAFETY: the request reads one response. It fails when the caller is gone, and then nobody waits.
-    unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_SEND as _, &raw const response) };
-}
-
-/// A short path below `/proc`, written without allocating.
-struct Path {
-    bytes: [u8; 64],
-    len: usize,
-}
-
-impl Path {
-    const fn new() -> Self {
-        Self { bytes: [0; 64], len: 0 }
-    }
-
-    fn cwd(&mut self, pid: u32) -> &CStr {
-        self.push(b"/proc/").number(pid).push(b"/cwd").text()
-    }
-
-    fn status(&mut self, pid: u32) -> &CStr {
-        self.push(b"/proc/").number(pid).push(b"/status").text()
-    }
-
-    fn terminal(&mut self, number: u32) -> &CStr {
-        self.push(b"/dev/pts/").number(number).text()
-    }
-
-    fn descriptor(&mut self, pid: Option<u32>, fd: RawFd) -> &CStr {
-        match pid {
-            Some(pid) => self.push(b"/proc/").number(pid),
-            None => self.push(b"/proc/self"),
-        };
-        self.push(b"/fd/").number(fd.max(0) as u32).text()
-    }
-
-    fn push(&mut self, part: &[u8]) -> &mut Self {
-        self.bytes[self.len..self.len + part.len()].copy_from_slice(part);
-        self.len += part.len();
-        self
-    }
-
-    fn number(&mut self, number: u32) -> &mut Self {
-        let mut digits = [0u8; 10];
-        let (mut rest, mut start) = (number, digits.len());
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        self.push(&digits[start..])
-    }
-
-    fn text(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes).expect("invariant: the longest path is shorter than the buffer")
-    }
 }

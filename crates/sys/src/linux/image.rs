@@ -4,10 +4,10 @@
 //! build of polder, so there is no version and no padding; what does not read whole is refused whole.
 
 use super::recipe::{
-    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Reserved,
-    Root, Source, Step, Swept,
+    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
+    Observation, Reserved, Root, Source, Step, Swept,
 };
-use super::syscalls::Guarded;
+use super::syscalls::{Guarded, Observe};
 use crate::command::{Command, Rlimit, Terminal};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
@@ -82,11 +82,20 @@ pub(crate) struct InsideImage<'a> {
     pub(crate) filter: Option<Guarded>,
     pub(crate) reserved: List<'a, Reserved<&'a CStr>>,
     pub(crate) swept: List<'a, SweptImage<'a>>,
+    pub(crate) observe: Option<ObserveImage<'a>>,
     pub(crate) command: CommandImage<'a>,
 }
 
 /// [`Swept`], borrowed.
 pub(crate) type SweptImage<'a> = Swept<&'a CStr, List<'a, &'a CStr>>;
+
+/// [`Observation`], borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct ObserveImage<'a> {
+    pub(crate) mode: Observe,
+    pub(crate) shown: List<'a, &'a CStr>,
+    pub(crate) alone: bool,
+}
 
 /// [`LandlockSpec`], borrowed.
 #[derive(Clone, Copy)]
@@ -190,7 +199,8 @@ macro_rules! fields {
 fields!(Ground, GroundImage<'a> { identity, net, root, scratch_bytes, steps, hostname });
 fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
 fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
-fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, command });
+fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, observe, command });
+fields!(Observation, ObserveImage<'a> { mode, shown, alone });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
 fields!(Rlimit, Rlimit { resource, value });
@@ -229,6 +239,7 @@ variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
 variants!(Root, Root { 0 = Made {}, 1 = Found {} });
 variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
+variants!(Observe, Observe { 0 = Off {}, 1 = Cheap {}, 2 = Exact {} });
 variants!(Identity, Identity { 0 = Same { uid, gid }, 1 = Range { uid, gid, base, count }, 2 = HostRoot {} });
 variants!(Source<S>, Source<&'a CStr> { 0 = System { path }, 1 = Resolved { path } }, S);
 variants!(Step<S>, Step<&'a CStr> {
@@ -250,6 +261,22 @@ variants!(Step<S>, Step<&'a CStr> {
     16 = Overlay { lower, upper, work, at, access },
     17 = Withdraw { at },
 }, S);
+
+impl Put for bool {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+}
+
+impl<'a> Take<'a> for bool {
+    fn take(from: &mut Reader<'a>) -> Option<Self> {
+        match u8::take(from)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
 
 impl Put for CString {
     fn put(&self, out: &mut Vec<u8>) {

@@ -2,6 +2,7 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
+use super::denials::{Denial, Seen};
 use super::recipe::{Hold, Source, Step};
 use super::shim::{pid_namespace, user_namespace};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
@@ -85,23 +86,20 @@ pub struct Launched {
     pub(crate) main: Option<OwnedFd>,
     /// Whether the program between us and the shim removes files of its own at the end.
     pub(crate) program_tidies: bool,
+    /// The table of denials, once there was one.
+    denials: Option<Seen>,
 }
 
 /// How long a program may take to end after its shim.
 const PROGRAM_ENDS_MS: i32 = 2000;
 
 /// What the shim reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// The command ended.
     Ended(Ended),
-    /// A reserved name was asked for: its index in the recipe, and the pid inside.
-    Denied {
-        /// Which reserved name.
-        reserved: usize,
-        /// Who asked.
-        pid: u32,
-    },
+    /// Something was denied for the first time.
+    Denied(Denial),
     /// The shim is gone without a word.
     Lost,
 }
@@ -123,7 +121,7 @@ pub struct Ended {
 
 impl Launched {
     pub(crate) fn new(shim: Child, control: OwnedFd) -> Self {
-        Self { inner: None, shim, control, master: None, main: None, program_tidies: false }
+        Self { inner: None, shim, control, master: None, main: None, program_tidies: false, denials: None }
     }
 
     /// Readable when a report waits.
@@ -149,9 +147,15 @@ impl Launched {
     /// Waits for the next report.
     pub fn report(&mut self) -> Report {
         loop {
-            let Ok(Some(record)) = wire::receive(self.control.as_fd(), &mut []) else { return Report::Lost };
-            if record.tag == Tag::Denied as u32 {
-                return Report::Denied { reserved: record.a as usize, pid: record.b as u32 };
+            let mut descriptors = [None];
+            let Ok(Some(record)) = wire::receive(self.control.as_fd(), &mut descriptors) else { return Report::Lost };
+            if record.tag == Tag::Denials as u32 {
+                self.denials = descriptors[0].take().map(Seen::new);
+            }
+            if record.tag == Tag::Observed as u32
+                && let Some(denial) = self.denials.as_ref().and_then(|denials| denials.get(record.a as usize))
+            {
+                return Report::Denied(denial);
             }
             if record.tag == Tag::Ended as u32 {
                 let status = record.a;
@@ -164,6 +168,11 @@ impl Launched {
                 });
             }
         }
+    }
+
+    /// Everything that was denied so far, and how much more there was than could be kept.
+    pub fn denials(&self) -> (Vec<Denial>, u64) {
+        self.denials.as_ref().map_or((Vec::new(), 0), |denials| (denials.all(), denials.not_kept()))
     }
 
     /// Sends a signal to the command's process group. A command that is gone already is not an error.

@@ -1,12 +1,14 @@
 //! The Linux half: namespaces, mounts, Landlock, seccomp, cgroups, terminals.
 
 pub mod aside;
+mod asked;
 pub mod attempt;
 mod call;
 mod cell;
 pub mod cgroup;
 mod child;
 mod creds;
+mod denials;
 pub mod directory;
 mod door;
 pub mod facts;
@@ -16,11 +18,16 @@ mod guard;
 mod image;
 mod landlock;
 mod launched;
+mod listener;
 mod local;
 mod located;
 mod mapped;
 mod mount;
 mod net;
+mod notify;
+mod observer;
+pub mod outside;
+mod peers;
 mod porter;
 pub mod probe;
 mod recipe;
@@ -29,11 +36,13 @@ mod shim;
 
 pub mod syscalls;
 pub mod terminal;
+mod text;
 pub mod tree;
 pub mod wait;
 mod wire;
 
 pub use cell::{Cell, spawn};
+pub use denials::{Denial, DenialKind};
 pub use door::{Door, Porter};
 pub use foreign::{
     FIRST_ADDED, Foreign, ForeignError, Outer, OuterShown, become_shim_if_asked, memory_file, own_namespaces,
@@ -43,6 +52,6 @@ pub use launched::{Ended, Launched, Report, SpawnError};
 pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
-    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace, Recipe,
-    Reserved, Root, Source, Staging, Step, Swept,
+    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
+    Observation, Recipe, Reserved, Root, Source, Staging, Step, Swept,
 };

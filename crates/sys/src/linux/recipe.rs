@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
 use super::cgroup::Entrance;
-use super::syscalls::Guarded;
+use super::syscalls::{Guarded, Observe};
 use crate::command::{Command, Rlimit};
 
 /// Everything the child will do.
@@ -99,6 +99,8 @@ pub struct Inside {
     pub reserved: Vec<Reserved>,
     /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
+    /// What is looked at on its way, so that denials can be told; needs the filter.
+    pub observe: Option<Observation>,
     /// What runs in the end.
     pub command: Command,
 }
@@ -357,6 +359,17 @@ pub struct Reserved<S = CString> {
     pub directory: Option<S>,
     /// The name in it.
     pub name: S,
+}
+
+/// What an observer has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Which calls it looks at; never [`Observe::Off`].
+    pub mode: Observe,
+    /// Absolute paths inside below which everything is as on the host.
+    pub shown: Vec<CString>,
+    /// Whether the sandbox has a network of its own without a way out.
+    pub alone: bool,
 }
 
 /// A file that is set aside when the run has ended. Paths are absolute inside.

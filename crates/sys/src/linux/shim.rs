@@ -6,11 +6,12 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::{Failure, Handed, Stage, at, build, finish, give_up, make, number_of, prepare};
-use super::guard::Guard;
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
+use super::listener::Listener;
 use super::recipe::{NetNamespace, Swept};
+use super::syscalls::{self, Observe};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
-use super::{creds, seccomp, syscalls};
+use super::{creds, seccomp};
 use crate::Terminal;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -58,7 +59,7 @@ enum Maker {
 }
 
 fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
-    let (main, mut guard, swept) = match answer {
+    let (main, mut listener, swept) = match answer {
         Ok(begun) => begun,
         Err(record) => {
             // If this fails too, the caller sees the end of the socket and reports that.
@@ -66,7 +67,7 @@ fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
             exit(125)
         }
     };
-    watch(main, control.as_fd(), &mut guard, &Sweep { paths: swept })
+    watch(main, control.as_fd(), &mut listener, &Sweep { paths: swept })
 }
 
 /// Files that must not be there when the run has ended, whoever ended it.
@@ -115,8 +116,8 @@ fn failed(failure: Failure) -> Record {
     Record { a: stage as i32, b: index as i32, c: errno.0, ..Record::new(Tag::Failed) }
 }
 
-/// A started command, the guard over it, and what is set aside when it has ended.
-type Begun<'a> = (i32, Guard<'a>, List<'a, SweptImage<'a>>);
+/// A started command, whoever answers its notified calls, and what is set aside when it has ended.
+type Begun<'a> = (i32, Listener<'a>, List<'a, SweptImage<'a>>);
 
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
 fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
@@ -198,7 +199,7 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     let kept = kept.map(IntoRawFd::into_raw_fd);
     close_all_but(control.as_raw_fd(), kept).map_err(stage(Stage::Descriptors))?;
 
-    let guard = Guard::new(inside.reserved).map_err(stage(Stage::Seccomp))?;
+    let listener = Listener::new(&inside).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
     let memory = anonymous(STACK_BYTES + (argv_len + env_len) * size_of::<Pointer>()).map_err(stage(Stage::Start))?;
     let (stack, lists) = memory.split_at_mut(STACK_BYTES);
@@ -212,8 +213,8 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
         argv,
         envp,
         mask,
-        guarded: guard.is_needed(),
-        listener: AtomicI32::new(-1),
+        heard: listener.is_needed(),
+        socket: AtomicI32::new(-1),
         failed_stage: AtomicI32::new(0),
         failed_errno: AtomicI32::new(0),
     };
@@ -224,10 +225,10 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
         Some(Stage::Start) => return Err(Record { c: errno.0, ..Record::new(Tag::NotStarted) }),
         Some(other) => return Err(failed(Failure { stage: other, index: 0, errno })),
     }
-    let listener = start.listener.load(Ordering::Relaxed);
+    let socket = start.socket.load(Ordering::Relaxed);
     // SAFETY: the started process shared our descriptor table when it made the listener, so the number is ours.
-    let listener = (listener >= 0).then(|| unsafe { OwnedFd::from_raw_fd(listener) });
-    let guard = guard.with_listener(listener);
+    let socket = (socket >= 0).then(|| unsafe { OwnedFd::from_raw_fd(socket) });
+    let listener = listener.with_socket(socket);
     // The command's end of its pipes must be the only one, or nobody sees it close them.
     // SAFETY: plain numbers.
     unsafe { libc::syscall(libc::SYS_close_range, 0, 2, 0) };
@@ -245,7 +246,7 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
         }
     }
     .map_err(stage(Stage::Lifeline))?;
-    Ok((main, guard, inside.swept))
+    Ok((main, listener, inside.swept))
 }
 
 pub(crate) fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {
@@ -392,8 +393,8 @@ struct Start<'a> {
     argv: &'a [Pointer],
     envp: &'a [Pointer],
     mask: libc::mode_t,
-    guarded: bool,
-    listener: AtomicI32,
+    heard: bool,
+    socket: AtomicI32,
     failed_stage: AtomicI32,
     failed_errno: AtomicI32,
 }
@@ -441,10 +442,11 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
     }
     // The filter comes last: everything above needs calls that it may not allow.
     if let Some(guarded) = start.inside.filter {
-        let filter = syscalls::program(guarded);
-        if start.guarded {
-            let listener = seccomp::install_with_listener(filter).map_err(|errno| (Stage::Seccomp, errno))?;
-            start.listener.store(IntoRawFd::into_raw_fd(listener), Ordering::Relaxed);
+        let observe = start.inside.observe.map_or(Observe::Off, |observe| observe.mode);
+        let filter = syscalls::program(guarded, observe);
+        if start.heard {
+            let socket = seccomp::install_with_listener(filter).map_err(|errno| (Stage::Seccomp, errno))?;
+            start.socket.store(IntoRawFd::into_raw_fd(socket), Ordering::Relaxed);
         } else {
             seccomp::install(filter).map_err(|errno| (Stage::Seccomp, errno))?;
         }
@@ -452,8 +454,11 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
     let mut worst = Errno(libc::ENOENT);
     for candidate in candidates.iter() {
         // SAFETY: path, arguments and environment are C strings, the lists end in null, and all outlive the call.
-        let answer = unsafe { libc::execve(candidate.as_ptr(), start.argv.as_ptr(), start.envp.as_ptr()) };
-        let Err(errno) = check_int(answer) else { continue };
+        let answer = unsafe {
+            let (path, argv, envp) = (candidate.as_ptr(), start.argv.as_ptr(), start.envp.as_ptr());
+            libc::syscall(libc::SYS_execve, path, argv, envp, syscalls::STARTING)
+        };
+        let Err(errno) = check(answer) else { continue };
         match errno.0 {
             // Keep looking, as shells do, and remember that something was there.
             libc::ENOENT | libc::ENOTDIR => {}
@@ -465,7 +470,7 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
 }
 
 /// Reaps until the command ends, or until the caller is gone.
-fn watch(main: i32, control: BorrowedFd<'_>, guard: &mut Guard<'_>, sweep: &Sweep<'_>) -> ! {
+fn watch(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep: &Sweep<'_>) -> ! {
     // SAFETY: a set of one signal, valid for the call.
     let children = unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
@@ -474,11 +479,11 @@ fn watch(main: i32, control: BorrowedFd<'_>, guard: &mut Guard<'_>, sweep: &Swee
         check_fd(i64::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)))
     };
     let Ok(children) = children else { sweep.finish(control, None) };
+    // A child may have ended before the descriptor existed, so look before waiting.
+    reap(main, control, sweep);
     loop {
-        // A child may have ended before the descriptor existed, so look before waiting.
-        reap(main, control, sweep);
         let watched = |fd: RawFd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut ready = [watched(control.as_raw_fd()), watched(children.as_raw_fd()), watched(guard.listener())];
+        let mut ready = [watched(control.as_raw_fd()), watched(children.as_raw_fd()), watched(listener.socket())];
         // SAFETY: the list is valid for its length; a negative descriptor is ignored by the kernel.
         if check_int(unsafe { libc::poll(ready.as_mut_ptr(), ready.len() as _, -1) }).is_err() {
             sweep.finish(control, None);
@@ -487,12 +492,13 @@ fn watch(main: i32, control: BorrowedFd<'_>, guard: &mut Guard<'_>, sweep: &Swee
             let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
             // SAFETY: the buffer is valid for its length. What it says does not matter: `reap` asks for all.
             unsafe { libc::read(children.as_raw_fd(), info.as_mut_ptr().cast(), info.len()) };
+            reap(main, control, sweep);
         }
         if ready[2].revents & libc::POLLIN != 0 {
-            guard.answer(control);
+            listener.answer(control);
         } else if ready[2].revents != 0 {
             // Nobody is left under the filter.
-            guard.close();
+            listener.close();
         }
         if ready[0].revents != 0 {
             match wire::receive(control, &mut []) {

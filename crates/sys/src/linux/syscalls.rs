@@ -10,23 +10,34 @@ mod compiled;
 /// Other architectures compile at the first use; nobody has measured them yet.
 #[cfg(not(target_arch = "x86_64"))]
 mod compiled {
-    use super::{Guarded, Instruction, compile_rules};
+    use super::{Guarded, Instruction, Observe, compile_rules};
     use std::sync::LazyLock;
 
-    static PLAIN: LazyLock<Vec<Instruction>> = LazyLock::new(|| compile_rules(Guarded::No));
-    static GUARDED: LazyLock<Vec<Instruction>> = LazyLock::new(|| compile_rules(Guarded::Yes));
-
-    pub(super) fn plain() -> &'static [Instruction] {
-        &PLAIN
+    macro_rules! compiled {
+        ($($name:ident, $guarded:ident, $observe:ident;)*) => {$(
+            pub(super) fn $name() -> &'static [Instruction] {
+                static PROGRAM: LazyLock<Vec<Instruction>> =
+                    LazyLock::new(|| compile_rules(Guarded::$guarded, Observe::$observe));
+                &PROGRAM
+            }
+        )*};
     }
-
-    pub(super) fn guarded() -> &'static [Instruction] {
-        &GUARDED
+    compiled! {
+        plain, No, Off;
+        cheap, No, Cheap;
+        exact, No, Exact;
+        guarded, Yes, Off;
+        guarded_cheap, Yes, Cheap;
+        guarded_exact, Yes, Exact;
     }
 }
 
+mod watched;
+
 use super::filter::{Instruction, Match, Rule, Test, Verdict, compile};
 use std::collections::BTreeMap;
+pub use watched::name_of;
+pub(super) use watched::{STARTING, is_watched, refused_with};
 
 /// Whether the calls that create names go through the guard of protected paths that do not exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +46,17 @@ pub enum Guarded {
     Yes,
     /// There is nothing to guard.
     No,
+}
+
+/// Which calls are looked at on their way, so that what was denied can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observe {
+    /// None.
+    Off,
+    /// Those that are rare: writing, names, execution, peers, and what the filter refuses.
+    Cheap,
+    /// Those that open and find files as well.
+    Exact,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -60,20 +82,24 @@ const NEW_NAMESPACES: u32 = (libc::CLONE_NEWNS
 const SETID_BITS: u32 = 0o6000;
 
 /// The program for the filter, compiled ahead of time: doing it anew costs every run a tenth of a millisecond.
-pub fn program(guarded: Guarded) -> &'static [Instruction] {
-    match guarded {
-        Guarded::No => compiled::plain(),
-        Guarded::Yes => compiled::guarded(),
+pub fn program(guarded: Guarded, observe: Observe) -> &'static [Instruction] {
+    match (guarded, observe) {
+        (Guarded::No, Observe::Off) => compiled::plain(),
+        (Guarded::No, Observe::Cheap) => compiled::cheap(),
+        (Guarded::No, Observe::Exact) => compiled::exact(),
+        (Guarded::Yes, Observe::Off) => compiled::guarded(),
+        (Guarded::Yes, Observe::Cheap) => compiled::guarded_cheap(),
+        (Guarded::Yes, Observe::Exact) => compiled::guarded_exact(),
     }
 }
 
 /// Compiles the rules; what `compiled` holds must be the same.
-pub fn compile_rules(guarded: Guarded) -> Vec<Instruction> {
-    compile(ARCH, &rules(&guarded), ENOSYS)
+pub fn compile_rules(guarded: Guarded, observe: Observe) -> Vec<Instruction> {
+    compile(ARCH, &rules(guarded, observe), ENOSYS)
 }
 
 /// The rules by number.
-pub fn rules(guarded: &Guarded) -> BTreeMap<u32, Rule> {
+pub fn rules(guarded: Guarded, observe: Observe) -> BTreeMap<u32, Rule> {
     let mut rules = BTreeMap::new();
     for number in ALLOWED.iter().chain(ALLOWED_BY_ARCH) {
         rules.insert(*number as u32, Rule::Always(Verdict::Allow));
@@ -84,8 +110,12 @@ pub fn rules(guarded: &Guarded) -> BTreeMap<u32, Rule> {
     for (number, tests, otherwise) in tested() {
         rules.insert(number as u32, Rule::Tests { tests, otherwise });
     }
-    if *guarded == Guarded::Yes {
-        for (number, rule) in guarded_rules() {
+    if observe != Observe::Off {
+        watched::add(observe, &mut rules);
+    }
+    // Last, because what the guard has to make itself is never merely looked at.
+    if guarded == Guarded::Yes {
+        for (number, rule) in guarded_rules(observe) {
             rules.insert(number as u32, rule);
         }
     }
@@ -165,18 +195,18 @@ fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
 }
 
 /// Every call that can create a name; see `guard.rs`.
-fn guarded_rules() -> Vec<(i64, Rule)> {
+fn guarded_rules(observe: Observe) -> Vec<(i64, Rule)> {
     let notify = Rule::Always(Verdict::Notify);
     let setid_or_notify =
         |mode| Rule::Tests { tests: vec![when(mode, Match::AnyBit(SETID_BITS), EPERM)], otherwise: Verdict::Notify };
-    let open = |flags, mode| Rule::Tests {
-        tests: vec![
-            when(flags, Match::NoBit((libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32), Verdict::Allow),
+    let open = |flags, mode| {
+        let mut tests = watched::open_without_creating(observe, flags);
+        tests.extend([
             when(mode, Match::AnyBit(SETID_BITS), EPERM),
             // O_TMPFILE makes a file without a name; linkat, which gives it one, is notified.
             when(flags, Match::NoBit(libc::O_CREAT as u32), Verdict::Allow),
-        ],
-        otherwise: Verdict::Notify,
+        ]);
+        Rule::Tests { tests, otherwise: Verdict::Notify }
     };
     let mut rules = vec![
         (libc::SYS_openat, open(2, 3)),

@@ -23,8 +23,10 @@ pub(crate) enum Tag {
     Ended = 4,
     /// Shim: the master side of the terminal is attached.
     Master = 5,
-    /// Shim: a reserved name was asked for. a: its index, b: pid.
-    Denied = 6,
+    /// Shim: there is a new entry in the table of denials. a: its index.
+    Observed = 6,
+    /// Shim: the table of denials is attached.
+    Denials = 7,
     /// Caller: the maps are written, go on; mapped trees are attached.
     Go = 16,
     /// Caller, to a porter: let a run in, whose shim speaks by the attached socket. a, b: uid and gid inside, c: the
@@ -66,6 +68,10 @@ struct ControlBuffer([u8; 16 + 4 * DESCRIPTORS_MAX]);
 
 /// Sends a record, with descriptors if there are any.
 pub(crate) fn send(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd]) -> Result<(), Errno> {
+    send_as(socket, record, descriptors, libc::MSG_NOSIGNAL)
+}
+
+fn send_as(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd], flags: libc::c_int) -> Result<(), Errno> {
     let mut part = libc::iovec { iov_base: (&raw const *record).cast_mut().cast(), iov_len: size_of::<Record>() };
     let mut control = ControlBuffer([0; 16 + 4 * DESCRIPTORS_MAX]);
     // SAFETY: all-zero is a valid `msghdr`.
@@ -89,7 +95,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd
         }
     }
     // SAFETY: the header points at buffers that outlive the call.
-    check(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL) } as i64).map(drop)
+    check(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header, flags) } as i64).map(drop)
 }
 
 /// Sends a record if the other side has room for it right now.
@@ -98,6 +104,11 @@ pub(crate) fn try_send(socket: BorrowedFd<'_>, record: &Record) -> Result<(), Er
     // SAFETY: the record is valid for its size.
     check(unsafe { libc::send(socket.as_raw_fd(), (&raw const *record).cast(), size_of::<Record>(), flags) } as i64)
         .map(drop)
+}
+
+/// The same with descriptors.
+pub(crate) fn try_send_with(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd]) -> Result<(), Errno> {
+    send_as(socket, record, descriptors, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
 }
 
 /// How long to look again and again before sleeping: about as long as it takes to be woken up.

@@ -41,6 +41,16 @@ pub(super) fn start(field: &Field) -> Answer {
     Answer::Broken("no beat".to_owned())
 }
 
+/// Waits until the heart beats, where an engine takes its time to start a command. One that never does is told later.
+pub(super) fn await_first(stage: &Stage) {
+    for _ in 0..1500 {
+        if fs::metadata(stage.workspace.join(FILE)).is_ok_and(|file| file.len() > 0) {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// An error if there never was a beat, or if there still is one.
 pub(super) fn is_over(stage: &Stage) -> Result<(), String> {
     let read = || fs::read_to_string(stage.workspace.join(FILE)).map_err(|error| format!("no beat at all: {error}"));

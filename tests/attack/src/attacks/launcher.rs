@@ -1,5 +1,6 @@
 //! What the attacks on polder's own end share: a process that runs the sandbox and is killed.
 
+use crate::attacks::beat;
 use crate::field::Field;
 use crate::hidden::HIDDEN_ARGUMENT;
 use crate::stage::Stage;
@@ -9,7 +10,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How long the attempt needs to get going.
+/// How long the attempt needs to get going, once its heart beats.
 const HEAD_START: Duration = Duration::from_millis(1000);
 
 /// Stays, so that only a kill ends the run.
@@ -37,6 +38,7 @@ pub(super) fn run_and_kill(
     launcher.env_clear().envs(&stage.environment).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let started = polder_sys::attempt::die_with_starter(&mut launcher).spawn();
     if let Ok(mut launcher) = started {
+        beat::await_first(stage);
         std::thread::sleep(HEAD_START);
         let _ = launcher.kill();
         let _ = launcher.wait();

@@ -32,3 +32,39 @@ fn one_line_for_each_engine_that_was_passed_over_and_for_each_reason() {
         without `cpus`, `disk`: nobody counts"#]]
     .assert_eq(&before("third", &passed_over, &accepted).join("\n"));
 }
+
+fn blocked(action: Action, target: &str, grant: Option<Grant>, count: u64) -> Violation {
+    let (rule, layer, note) = (String::new(), String::new(), None);
+    Violation { action, target: target.to_owned(), rule, layer, pid: None, exe: None, count, grant, note }
+}
+
+#[test]
+fn siblings_are_one_line_and_secrets_are_never_grouped() {
+    let read = |path: &str| blocked(Action::FileRead, path, Some(Grant::FsRead(path.into())), 1);
+    let found = [
+        read("/opt/x/a"),
+        read("/opt/x/b"),
+        read("/opt/x/b"),
+        read("/home/u/.ssh/id"),
+        read("/home/u/.ssh/known_hosts"),
+        blocked(Action::Syscall, "mount", None, 7),
+    ];
+    expect![[r#"
+        blocked file-read of /home/u/.ssh/id; --allow fs.read=/home/u/.ssh/id lets it
+        blocked file-read of /home/u/.ssh/known_hosts; --allow fs.read=/home/u/.ssh/known_hosts lets it
+        blocked file-read of /opt/x/a and 1 more beside it (3 times); --allow fs.read=/opt/x lets it
+        blocked syscall of mount (7 times)"#]]
+    .assert_eq(&violations(&found, Path::new("/home/u"), 5).join("\n"));
+}
+
+#[test]
+fn five_lines_are_enough_and_a_grant_can_be_pasted() {
+    let many: Vec<_> = (0..9).map(|n| blocked(Action::Network, &format!("h{n}:1"), Some(Grant::NetFull), 1)).collect();
+    let lines = violations(&many, Path::new("/home/u"), 5);
+    assert_eq!((lines.len(), lines[4].as_str()), (5, "and 5 more things were blocked; --json lists them"));
+    let odd = blocked(Action::FileRead, "/opt/a b's", Some(Grant::FsRead("/opt/a b's".into())), 1);
+    let line = &violations(&[odd], Path::new("/home/u"), 5)[0];
+    assert!(line.contains(r"--allow 'fs.read=/opt/a b'\''s' lets it"), "{line}");
+    let bad = blocked(Action::FileRead, "/opt/\u{1b}]0;x", Some(Grant::FsRead("/opt/\u{1b}]0;x".into())), 1);
+    assert!(!violations(&[bad], Path::new("/home/u"), 5)[0].contains("--allow"));
+}

@@ -112,7 +112,7 @@ fn prepare(
         }
         Place::File(path) => {
             let outside = || ImageError::Outside { path: path.clone() };
-            let below = path.strip_prefix(root).map_err(|_| outside())?;
+            let below = &below(root, path).ok_or_else(outside)?;
             let name = below.to_str().filter(|name| !name.is_empty()).ok_or_else(outside)?.to_owned();
             // What is hidden is hidden from a build too, above all as its recipe.
             if hidden.iter().any(|hidden| below.starts_with(hidden)) {
@@ -129,6 +129,13 @@ fn prepare(
             Ok((context, name))
         }
     }
+}
+
+/// The part of a path that lies in the workspace, by whatever name the way to the workspace is known.
+fn below(root: &Path, path: &Path) -> Option<PathBuf> {
+    let above =
+        path.ancestors().find(|above| *above == root || above.canonicalize().is_ok_and(|real| real == *root))?;
+    path.strip_prefix(above).ok().map(Path::to_owned)
 }
 
 /// Everything that decides about an image.

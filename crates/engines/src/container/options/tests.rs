@@ -1,18 +1,25 @@
 use super::*;
+use std::time::Duration;
 
 #[test]
-fn a_runtime_is_a_name_and_nothing_else_is_an_option() {
-    assert_eq!(Options::parse(None), Ok(Options { runtime: None, pull: None }));
-    assert_eq!(
-        Options::parse(Some(r#"{"runtime":"runsc","pull":"never"}"#)),
-        Ok(Options { runtime: Some("runsc".to_owned()), pull: Some(Pull::Never) })
-    );
+fn an_option_is_what_it_says_and_nothing_else_is_one() {
+    assert_eq!(Options::parse(None), Ok(Options::default()));
+    assert_eq!(Options::default().images(), Settings::USUAL);
+    let said = r#"{"runtime":"crun","pull":"never","pull_timeout":"90s","build_timeout":"1h"}"#;
+    let options = Options::parse(Some(said)).expect("options");
+    assert_eq!(options.runtime.as_deref(), Some("crun"));
+    let (pull_time, build_time) = (Duration::from_secs(90), Duration::from_secs(3600));
+    assert_eq!(options.images(), Settings { pull: Pull::Never, pull_time, build_time });
     for table in [
         r#"{"runtime":"/tmp/evil"}"#,
         r#"{"runtime":"../x"}"#,
         r#"{"runtime":""}"#,
+        r#"{"runtime":"runsc"}"#,
+        r#"{"runtime":"kata-qemu"}"#,
         r#"{"privileged":true}"#,
         r#"{"pull":"x"}"#,
+        r#"{"pull_timeout":"soon"}"#,
+        r#"{"build_timeout":5}"#,
     ] {
         assert!(Options::parse(Some(table)).is_err(), "{table}");
     }

@@ -55,7 +55,8 @@ fn meant(rules: &BTreeMap<u32, Rule>, unknown: Verdict, number: u32, args: [u32;
 
 #[test]
 fn the_program_says_what_the_rules_say_for_every_number() {
-    let rules = super::super::syscalls::rules(&super::super::syscalls::Guarded::No);
+    let rules =
+        super::super::syscalls::rules(super::super::syscalls::Guarded::No, super::super::syscalls::Observe::Off);
     let unknown = Verdict::Errno(libc::ENOSYS as u16);
     let program = compile(ARCH, &rules, unknown);
     let values = [0, 1, 2, 10, 16, 17, 0o4755, 0o755, 0x1000_0000, 0x5412, 0x541c, 0x2000_0000, 0xffff_ffff];
@@ -75,7 +76,8 @@ fn the_program_says_what_the_rules_say_for_every_number() {
 
 #[test]
 fn another_architecture_ends_the_process() {
-    let rules = super::super::syscalls::rules(&super::super::syscalls::Guarded::No);
+    let rules =
+        super::super::syscalls::rules(super::super::syscalls::Guarded::No, super::super::syscalls::Observe::Off);
     let program = compile(ARCH, &rules, Verdict::Allow);
     assert_eq!(run(&program, 0x4000_0003, 5, [0; 6]), Verdict::Kill);
 }

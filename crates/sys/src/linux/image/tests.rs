@@ -45,6 +45,7 @@ fn inside() -> Inside {
             rules: vec![LandlockRule { path: c("/"), access: Access::ReadOnly, missing: Missing::Fail }],
         }),
         filter: Some(Guarded::Yes),
+        observe: None,
         reserved: vec![
             Reserved { directory: None, name: c(".env") },
             Reserved { directory: Some(c("/ws")), name: c(".git") },

@@ -1,0 +1,178 @@
+//! From something that failed inside to a violation, or to nothing.
+//!
+//! A violation is what failed inside and what the caller could have done outside. So what exists nowhere, what the user may
+//! not read anyway and what every program looks for in passing are none, and no text is ever guessed from.
+
+use polder_facts::{Action, Grant, Violation};
+use polder_plan::{Denied, Plan, Standing, Way, Wish, is_probing, risk};
+use polder_sys::outside::{Deed, is_socket, may, may_change_names};
+use polder_sys::{Denial, DenialKind, syscalls};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Files of the kernel that nobody opens in passing.
+const KERNEL: [&str; 9] = [
+    "/proc/kcore",
+    "/proc/kallsyms",
+    "/proc/keys",
+    "/proc/sysrq-trigger",
+    "/proc/kmsg",
+    "/sys/kernel/debug",
+    "/sys/kernel/security",
+    "/sys/firmware",
+    "/dev/mem",
+];
+
+/// What a denial is for the user; `None` if it is nothing that the sandbox did.
+pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
+    let target = denial.target.as_deref().map(OsStr::from_bytes).map(Path::new);
+    let (action, found) = match denial.kind {
+        DenialKind::Read => (Action::FileRead, at_path(plan, target?, Wish::Read, readable)?),
+        DenialKind::Execute if target?.is_dir() => (Action::FileRead, at_path(plan, target?, Wish::Read, readable)?),
+        DenialKind::Execute => (Action::Exec, at_path(plan, target?, Wish::Read, executable)?),
+        DenialKind::Write => (Action::FileWrite, at_path(plan, target?, Wish::Write, writable)?),
+        DenialKind::Create => (Action::FileWrite, at_path(plan, target?, Wish::Write, creatable)?),
+        DenialKind::Name => (Action::FileWrite, at_path(plan, target?, Wish::Write, namable)?),
+        DenialKind::Remove => (Action::FileWrite, at_path(plan, target?, Wish::Write, removable)?),
+        DenialKind::UnixSocket => (Action::Network, at_path(plan, target?, Wish::Read, connectable)?),
+        DenialKind::Address | DenialKind::Lookup => (Action::Network, on_network(plan, target?)),
+        DenialKind::SystemCall => (Action::Syscall, refused(denial.detail)),
+        DenialKind::Reserved => (Action::FileWrite, reserved(plan, denial.detail as usize)),
+    };
+    let Found { target, rule, layer, grant, note } = found;
+    let exe = denial.exe.as_deref().map(|exe| String::from_utf8_lossy(exe).into_owned());
+    let (pid, count) = (Some(denial.pid), denial.count);
+    Some(Violation { action, target, rule, layer, pid, exe, count, grant, note })
+}
+
+/// What was denied at a target, and how it is allowed.
+struct Found {
+    target: String,
+    rule: String,
+    layer: String,
+    grant: Option<Grant>,
+    note: Option<String>,
+}
+
+/// The smallest thing to show so that a deed at a host path works; `None` if it would not work outside either.
+type Minimal = fn(&Path) -> Option<Grant>;
+
+fn readable(host: &Path) -> Option<Grant> {
+    (may(host, Deed::Read) && !is_probing(host)).then(|| Grant::FsRead(host.to_owned()))
+}
+
+fn executable(host: &Path) -> Option<Grant> {
+    may(host, Deed::Execute).then(|| Grant::FsRead(host.to_owned()))
+}
+
+fn writable(host: &Path) -> Option<Grant> {
+    may(host, Deed::Write).then(|| Grant::FsWrite(host.to_owned()))
+}
+
+/// What is not there yet can only be made in a directory that is shown.
+fn creatable(host: &Path) -> Option<Grant> {
+    if host.exists() { writable(host) } else { namable(host) }
+}
+
+fn namable(host: &Path) -> Option<Grant> {
+    let directory = host.parent()?;
+    may_change_names(directory).then(|| Grant::FsWrite(directory.to_owned()))
+}
+
+fn removable(host: &Path) -> Option<Grant> {
+    host.symlink_metadata().ok().and_then(|_| namable(host))
+}
+
+fn connectable(host: &Path) -> Option<Grant> {
+    (is_socket(host) && may(host, Deed::Write)).then(|| Grant::FsRead(host.to_owned()))
+}
+
+fn at_path(plan: &Plan, path: &Path, wish: Wish, minimal: Minimal) -> Option<Found> {
+    let target = path.display().to_string();
+    let Denied { host, rule, layer, way } = match plan.standing(path, wish) {
+        Standing::Denied(denied) => denied,
+        // Rights of files say no to the user outside as well.
+        Standing::Allowed { .. } => return None,
+        Standing::Kernel => return kernel(path, target),
+    };
+    let shown = minimal(&host)?;
+    let (grant, note) = match way {
+        Way::Only(grant) => (Some(grant), None),
+        Way::Other(note) => (None, Some(note)),
+        Way::Show if is_too_much(&shown) => {
+            let path = granted(&shown).display();
+            (None, Some(format!("it would take all of `{path}`; bind something smaller")))
+        }
+        Way::Show if path.to_str().is_none() => {
+            (None, Some("its name is not UTF-8, which no policy can say".to_owned()))
+        }
+        Way::Show => {
+            let risk = risk(granted(&shown), plan.identity.home.as_path());
+            (Some(shown), risk.map(|why| format!("think first: {why}")))
+        }
+    };
+    Some(Found { target, rule, layer: layer.to_owned(), grant, note })
+}
+
+fn granted(grant: &Grant) -> &Path {
+    match grant {
+        Grant::FsRead(path) | Grant::FsWrite(path) => path,
+        Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => Path::new(""),
+    }
+}
+
+/// Whether a grant would give away a part of the system as a whole: nothing directly below the root is suggested.
+fn is_too_much(grant: &Grant) -> bool {
+    let path = granted(grant);
+    path.is_dir() && path.components().count() <= 2 && path != Path::new("/opt") && path != Path::new("/srv")
+}
+
+fn kernel(path: &Path, target: String) -> Option<Found> {
+    let named = KERNEL.iter().any(|place| path.starts_with(place));
+    (named && path.exists()).then(|| Found {
+        target,
+        rule: "the kernel's own files are not shown".to_owned(),
+        layer: "the process table of the sandbox".to_owned(),
+        grant: None,
+        note: Some("nothing allows this inside a sandbox".to_owned()),
+    })
+}
+
+fn on_network(plan: &Plan, peer: &Path) -> Found {
+    Found {
+        target: peer.display().to_string(),
+        rule: format!("network: {} ({})", plan.network.value.mode.name(), plan.network.origin),
+        layer: "a network namespace of its own".to_owned(),
+        grant: Some(Grant::NetFull),
+        note: Some("think first: it opens the host's whole network".to_owned()),
+    }
+}
+
+fn refused(number: u32) -> Found {
+    Found {
+        target: syscalls::name_of(i64::from(number)).map_or_else(|| format!("system call {number}"), str::to_owned),
+        rule: "the call is not on the list".to_owned(),
+        layer: "seccomp".to_owned(),
+        grant: None,
+        note: Some("nothing allows this inside a sandbox".to_owned()),
+    }
+}
+
+/// The guard refused to let a protected name come into being.
+fn reserved(plan: &Plan, index: usize) -> Found {
+    let reserved = plan.files.reserved.get(index);
+    let name = reserved.map_or("?", |reserved| reserved.name.as_str());
+    let directory = reserved.and_then(|reserved| reserved.directory.as_ref());
+    let target = directory.map_or_else(|| name.to_owned(), |dir| format!("{dir}/{name}"));
+    let rule = reserved.map_or_else(|| "protect".to_owned(), |reserved| format!("protect ({})", reserved.origin));
+    // Rules and grants speak of paths relative to the workspace, or of a name in any directory.
+    let grant = match directory {
+        None => Some(Grant::FsWrite(format!("**/{name}").into())),
+        Some(_) => {
+            let relative = Path::new(&target).strip_prefix(plan.workspace_guest().as_path());
+            relative.ok().map(|path| Grant::FsWrite(path.to_owned()))
+        }
+    };
+    Found { target, rule, layer: "guard".to_owned(), grant, note: None }
+}

@@ -1,0 +1,90 @@
+//! Whoever answers the calls that the filter notifies. The kernel allows one listener, so guard and observer share it.
+//!
+//! The guard decides, and makes the calls that it decides about itself. The observer decides nothing: what it looks at
+//! continues, and the kernel enforces it as if nobody had looked. Calls that the filter refuses are refused here by their
+//! number alone. Whatever is none of these is refused, too.
+//!
+//! Runs in a cloned process: no allocation, no locks, no formatting.
+
+use super::call::{Errno, check_int};
+use super::denials::{DenialKind, Denials};
+use super::guard::Guard;
+use super::image::InsideImage;
+use super::notify::{NOTIF_RECV, NOTIF_SET_FLAGS, Notification, SYNC_WAKE_UP, proceed, respond};
+use super::observer::{Observer, Standing, standing};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+/// The listener of one run.
+pub(crate) struct Listener<'a> {
+    socket: Option<OwnedFd>,
+    guard: Guard<'a>,
+    observer: Option<Observer<'a>>,
+    denials: Denials,
+}
+
+impl<'a> Listener<'a> {
+    pub(crate) fn new(inside: &InsideImage<'a>) -> Result<Self, Errno> {
+        let observer = inside.observe.map(Observer::new);
+        Ok(Self { socket: None, guard: Guard::new(inside.reserved)?, observer, denials: Denials::new() })
+    }
+
+    pub(crate) fn is_needed(&self) -> bool {
+        self.guard.is_needed() || self.observer.is_some()
+    }
+
+    pub(crate) fn with_socket(self, socket: Option<OwnedFd>) -> Self {
+        if let Some(socket) = &socket {
+            // The command and we take turns, so we should share a CPU; kernels before 6.6 do not know the flag.
+            // SAFETY: the request takes a number.
+            unsafe { libc::ioctl(socket.as_raw_fd(), NOTIF_SET_FLAGS as _, SYNC_WAKE_UP) };
+        }
+        Self { socket, ..self }
+    }
+
+    pub(crate) fn socket(&self) -> RawFd {
+        self.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.socket = None;
+    }
+
+    /// Takes one call and answers it.
+    pub(crate) fn answer(&mut self, control: BorrowedFd<'_>) {
+        let Self { socket, guard, observer, denials } = self;
+        let Some(socket) = socket else { return };
+        let socket = socket.as_fd();
+        // SAFETY: all-zero is what the kernel wants to receive into.
+        let mut call: Notification = unsafe { std::mem::zeroed() };
+        // SAFETY: the request writes one notification.
+        let got = check_int(unsafe { libc::ioctl(socket.as_raw_fd(), NOTIF_RECV as _, &raw mut call) });
+        if got.is_err() {
+            // The caller of the call is gone.
+            return;
+        }
+        // Before anything else: what the guard has to make must never continue.
+        if guard.takes(&call) {
+            if let Err((errno, reserved)) = guard.answer(&call, socket) {
+                match (reserved, &observer) {
+                    (Some(index), _) => denials.note(DenialKind::Reserved, index, call.pid, b"", control),
+                    (None, Some(observer)) => observer.look(&call, denials, control),
+                    (None, None) => {}
+                }
+                respond(socket, call.id, Err(errno));
+            }
+            return;
+        }
+        match (standing(i64::from(call.nr)), &observer) {
+            (Standing::Watched, Some(observer)) => {
+                observer.look(&call, denials, control);
+                proceed(socket, call.id);
+            }
+            (Standing::Refused(errno), Some(_)) => {
+                denials.note(DenialKind::SystemCall, call.nr as u32, call.pid, b"", control);
+                respond(socket, call.id, Err(errno));
+            }
+            // The filter notifies nothing else; if it did, the answer must not be yes.
+            (Standing::Unknown, _) | (_, None) => respond(socket, call.id, Err(Errno(libc::EPERM))),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Noting what is denied. The observer only looks: the call continues, and mounts, Landlock and seccomp decide about it as
+//! if nobody had looked. So a command that changes its memory under the look can spoil a report, never a decision.
+//!
+//! It stands in the same root under the same rules as the command and simply tries whether the path would be there for it;
+//! that costs one call for what is allowed. What fails is followed to its end and noted. Whether it would have worked
+//! outside, which is what makes it a violation, is for the caller to find out.
+//!
+//! Runs in a cloned process: no allocation, no locks, no formatting.
+
+use super::asked::{Access, Asked, At, asked};
+use super::call::{Errno, check_int};
+use super::denials::{DenialKind, Denials};
+use super::image::ObserveImage;
+use super::notify::{Notification, PATH_BYTES_MAX, Path, read_memory, read_path};
+use super::peers;
+use super::syscalls;
+use super::text::{Text, resolve};
+use std::ffi::CStr;
+use std::os::fd::{BorrowedFd, RawFd};
+
+/// What is done with a call that is not the guard's, by its number alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is looked at and continues.
+    Watched,
+    /// It returns this error.
+    Refused(Errno),
+    /// Nobody knows why it was notified.
+    Unknown,
+}
+
+/// The standing of a call. A number has one standing whatever the arguments are, so that there is nothing to get wrong.
+pub(super) fn standing(number: i64) -> Standing {
+    match syscalls::refused_with(number) {
+        Some(errno) => Standing::Refused(Errno(errno)),
+        None if syscalls::is_watched(number) => Standing::Watched,
+        None => Standing::Unknown,
+    }
+}
+
+/// The observer of one run.
+pub(crate) struct Observer<'a> {
+    observe: ObserveImage<'a>,
+}
+
+impl<'a> Observer<'a> {
+    pub(crate) const fn new(observe: ObserveImage<'a>) -> Self {
+        Self { observe }
+    }
+
+    /// Looks at a call that waits, and notes it if it will fail.
+    pub(super) fn look(&self, call: &Notification, denials: &mut Denials, control: BorrowedFd<'_>) {
+        let pid = call.pid;
+        match asked(call) {
+            None => {}
+            Some(Asked::Path(place, access)) => self.path(pid, place, access, denials, control),
+            Some(Asked::Rename(old, new)) => {
+                self.path(pid, old, Access::Remove, denials, control);
+                self.path(pid, new, Access::Replace, denials, control);
+            }
+            Some(Asked::Connect { address, length }) => self.connect(pid, address, length, denials, control),
+            Some(Asked::Send { data, length, address, address_length }) if self.observe.alone => {
+                match peers::question(pid, data, length) {
+                    Some(name) => denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control),
+                    None => self.connect(pid, address, address_length, denials, control),
+                }
+            }
+            Some(Asked::SendMany { messages }) if self.observe.alone => {
+                if let Some(name) = peers::first_question(pid, messages) {
+                    denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control);
+                }
+            }
+            Some(Asked::Send { .. } | Asked::SendMany { .. }) => {}
+        }
+    }
+
+    fn path(&self, pid: u32, At { dir, path }: At, access: Access, denials: &mut Denials, control: BorrowedFd<'_>) {
+        let mut memory = [0u8; PATH_BYTES_MAX];
+        let Ok(path) = read_path(pid, path, &mut memory) else { return };
+        self.named(pid, dir, path, access, denials, control);
+    }
+
+    fn named(&self, pid: u32, dir: RawFd, path: &CStr, access: Access, denials: &mut Denials, control: BorrowedFd<'_>) {
+        if path.is_empty() || means_the_caller(path.to_bytes()) {
+            return;
+        }
+        let Some(full) = Text::of(pid, dir, path.to_bytes()) else { return };
+        let Err(Errno(errno)) = attempt(&full, access) else { return };
+        if !matches!(errno, libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EPERM | libc::EROFS) {
+            return;
+        }
+        let follow = !matches!(access, Access::Make | Access::Remove | Access::Replace);
+        let Some(place) = resolve(pid, dir, path.to_bytes(), follow) else { return };
+        // What is shown is shown whole: what is missing there is missing on the host as well.
+        if matches!(errno, libc::ENOENT | libc::ENOTDIR) && self.is_shown(place.bytes()) {
+            return;
+        }
+        let kind = match access {
+            Access::Find | Access::Read => DenialKind::Read,
+            Access::Write => DenialKind::Write,
+            Access::WriteOrMake | Access::ReadOrMake => DenialKind::Create,
+            Access::Make | Access::Replace => DenialKind::Name,
+            Access::Remove => DenialKind::Remove,
+            Access::Execute => DenialKind::Execute,
+        };
+        denials.note(kind, errno as u32, pid, place.bytes(), control);
+    }
+
+    fn is_shown(&self, path: &[u8]) -> bool {
+        self.observe.shown.iter().any(|shown| {
+            let rest = path.strip_prefix(shown.to_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        })
+    }
+
+    fn connect(&self, pid: u32, address: u64, length: u64, denials: &mut Denials, control: BorrowedFd<'_>) {
+        let mut bytes = [0u8; size_of::<libc::sockaddr_un>() + 1];
+        let length = (length as usize).min(size_of::<libc::sockaddr_un>());
+        if length < 3 || read_memory(pid, address, &mut bytes[..length]).is_err() {
+            return;
+        }
+        match i32::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
+            // A name without a path belongs to the network that the sandbox has.
+            libc::AF_UNIX if bytes[2] != 0 => {
+                let Ok(path) = CStr::from_bytes_until_nul(&bytes[2..]) else { return };
+                let Some(full) = Text::of(pid, libc::AT_FDCWD, path.to_bytes()) else { return };
+                let Err(Errno(errno)) = attempt(&full, Access::Write) else { return };
+                let Some(place) = resolve(pid, libc::AT_FDCWD, path.to_bytes(), true) else { return };
+                let missing = matches!(errno, libc::ENOENT | libc::ENOTDIR);
+                if !(missing && self.is_shown(place.bytes())) {
+                    denials.note(DenialKind::UnixSocket, errno as u32, pid, place.bytes(), control);
+                }
+            }
+            family if self.observe.alone => {
+                if let Some(peer) = peers::outside(family, &bytes[..length]) {
+                    denials.note(DenialKind::Address, 0, pid, peer.bytes(), control);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a path means another thing for the caller than for us; all of these are the caller's own.
+fn means_the_caller(path: &[u8]) -> bool {
+    let rest = path.strip_prefix(b"/proc/");
+    rest.is_some_and(|rest| rest.starts_with(b"self") || rest.starts_with(b"thread-self"))
+        || [b"/dev/fd".as_slice(), b"/dev/std", b"/dev/tty"].iter().any(|own| path.starts_with(own))
+}
+
+/// Tries whether a path would do, without touching what is there.
+fn attempt(full: &Text, access: Access) -> Result<(), Errno> {
+    let test = |path: &CStr, mode: i32| {
+        // SAFETY: the path outlives the call.
+        check_int(unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), mode) } as i32).map(drop)
+    };
+    let in_its_directory = || full.parent().map_or(Ok(()), |parent| test(parent.c(), libc::W_OK | libc::X_OK));
+    let or_its_directory = |tested: Result<(), Errno>| match tested {
+        Err(Errno(libc::ENOENT)) => in_its_directory(),
+        other => other,
+    };
+    match access {
+        Access::Find => test(full.c(), libc::F_OK),
+        Access::Read => test(full.c(), libc::R_OK),
+        Access::Execute => test(full.c(), libc::X_OK),
+        Access::Write => test(full.c(), libc::W_OK),
+        Access::WriteOrMake => or_its_directory(test(full.c(), libc::W_OK)),
+        Access::ReadOrMake => or_its_directory(test(full.c(), libc::R_OK)),
+        // What is there already is the answer, whoever may write beside it.
+        Access::Make => or_its_directory(test(full.c(), libc::F_OK)),
+        Access::Remove => test(full.c(), libc::F_OK).and_then(|()| in_its_directory()),
+        Access::Replace => in_its_directory(),
+    }
+}
+
+/// The text of a path that a process's descriptor stands for.
+pub(super) fn descriptor_path(pid: u32, dir: RawFd, into: &mut [u8]) -> Option<usize> {
+    let mut line = Path::new();
+    let link = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
+    // SAFETY: the buffer is valid for its length.
+    let got = unsafe { libc::readlink(link.as_ptr(), into.as_mut_ptr().cast(), into.len()) };
+    usize::try_from(got).ok().filter(|got| *got < into.len())
+}

@@ -1,0 +1,268 @@
+//! What was blocked is said exactly, and the suggested grant makes the same command succeed: for every kind, on the
+//! engines with our shim.
+#![forbid(unsafe_code)]
+
+use polder_e2e::{Place, Said};
+use serde_json::Value;
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+
+const ENGINES: [&str; 2] = ["native", "bubblewrap"];
+
+/// Runs a shell text in the place's workspace and gives the violations that were told.
+fn blocked(place: &Place, engine: &str, flags: &[&str], script: &str) -> (Said, Vec<Value>) {
+    let arguments = [&["run", "--json", "--engine", engine, "--observe", "exact"], flags, &["--", "sh", "-c", script]];
+    let said = place.says(&arguments.concat());
+    let events = said.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("an event a line"));
+    let violations = events.filter(|event| event["type"] == "violation").map(|event| event["violation"].clone());
+    (said.clone(), violations.collect())
+}
+
+fn exit_code(said: &Said) -> i64 {
+    let exit = said.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let code = exit.filter(|event| event["type"] == "exit").map(|event| event["outcome"]["exitCode"].as_i64()).next();
+    code.flatten().unwrap_or_else(|| panic!("it did not end: {said:?}"))
+}
+
+/// The whole circle: it works outside, fails inside, is told with this action and target, and works with the grant.
+fn circle(place: &Place, script: &str, action: &str, target: &str) {
+    for engine in ENGINES {
+        let control = Command::new("sh").args(["-c", script]).current_dir(place.work()).status().expect("sh");
+        assert!(control.success(), "the control fails: {script}");
+        with_grant(place, engine, &[], script, action, target);
+    }
+}
+
+fn with_grant(place: &Place, engine: &str, flags: &[&str], script: &str, action: &str, target: &str) {
+    let (said, violations) = blocked(place, engine, flags, script);
+    assert_ne!(exit_code(&said), 0, "{engine}: it was not blocked: {script}");
+    let found = violations.iter().find(|violation| violation["action"] == action && violation["target"] == target);
+    let Some(found) = found else { panic!("{engine}: {action} {target} is not told: {violations:#?}") };
+    assert!(found["rule"].is_string() && found["layer"].is_string(), "{found}");
+    let grant = found["suggestedCapability"].as_str().unwrap_or_else(|| panic!("{engine}: no grant: {found}"));
+    let (said, violations) = blocked(place, engine, &[flags, &["--allow", grant]].concat(), script);
+    assert_eq!(exit_code(&said), 0, "{engine}: {grant} does not let it: {said:?}");
+    let again = violations.iter().any(|violation| violation["action"] == action && violation["target"] == target);
+    assert!(!again, "{engine}: still told with the grant: {violations:#?}");
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[test]
+fn reading_a_file_outside() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    circle(&place, &format!("cat {file}"), "file-read", &file);
+}
+
+#[test]
+fn asking_for_a_file_outside_without_opening_it() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    circle(&place, &format!("test -f {file}"), "file-read", &file);
+}
+
+#[test]
+fn following_a_link_of_the_workspace_to_the_outside() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    std::os::unix::fs::symlink(&file, place.work().join("link")).expect("a link");
+    circle(&place, "cat link", "file-read", &file);
+}
+
+#[test]
+fn writing_a_file_outside() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    circle(&place, &format!("echo x >> {file}"), "file-write", &file);
+}
+
+#[test]
+fn making_and_removing_a_file_outside() {
+    let place = Place::new();
+    place.write("other/data", "");
+    let file = text(&place.dir().join("other/new"));
+    circle(&place, &format!("echo x > {file} && rm {file}"), "file-write", &file);
+    let directory = text(&place.dir().join("other/made"));
+    circle(&place, &format!("mkdir {directory} && rmdir {directory}"), "file-write", &directory);
+}
+
+#[test]
+fn writing_a_protected_file() {
+    let place = Place::new();
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    circle(&place, "echo >> .git/config", "file-write", "/workspace/.git/config");
+}
+
+#[test]
+fn making_a_reserved_name() {
+    let place = Place::new();
+    circle(&place, "mkdir .git && rmdir .git", "file-write", "/workspace/.git");
+}
+
+#[test]
+fn executing_a_program_outside() {
+    let place = Place::new();
+    let tool = place.write("other/tool", "#!/bin/sh\nexit 0\n");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a mode");
+    circle(&place, &text(&tool), "exec", &text(&tool));
+}
+
+#[test]
+fn connecting_to_a_socket_of_the_host() {
+    let place = Place::new();
+    let path = place.dir().join("s");
+    let _listener = UnixListener::bind(&path).expect("a socket");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("a mode");
+    let path = text(&path);
+    let script = format!("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{path}\")'");
+    circle(&place, &script, "network", &path);
+}
+
+#[test]
+fn connecting_to_an_address() {
+    // The machine's own address on a real interface: outside of a sandbox it answers without leaving the machine.
+    let probe = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    if probe.connect("192.0.2.1:9").is_err() {
+        return;
+    }
+    let listener = TcpListener::bind((probe.local_addr().expect("an address").ip(), 0)).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let place = Place::new();
+    let (ip, port) = (address.ip(), address.port());
+    let script = format!("python3 -c 'import socket; socket.create_connection((\"{ip}\", {port}))'");
+    circle(&place, &script, "network", &address.to_string());
+}
+
+#[test]
+fn a_name_that_nobody_answers_for() {
+    let place = Place::new();
+    for engine in ENGINES {
+        let script = "python3 -c 'import socket; socket.getaddrinfo(\"polder.example\", 80)'";
+        let (_, violations) = blocked(&place, engine, &[], script);
+        let found = violations.iter().find(|violation| violation["target"] == "polder.example");
+        assert_eq!(found.map(|found| found["suggestedCapability"].as_str()), Some(Some("net=full")), "{violations:#?}");
+    }
+}
+
+#[test]
+fn a_limit_and_its_next_step() {
+    let place = Place::new();
+    for engine in ENGINES {
+        with_grant(&place, engine, &["--timeout", "2s"], "sleep 3", "limit", "timeout");
+    }
+}
+
+#[test]
+fn a_refused_system_call_has_no_grant_and_says_so() {
+    let place = Place::new();
+    for engine in ENGINES {
+        let (_, violations) = blocked(&place, engine, &[], "unshare -U true");
+        let found = violations.iter().find(|violation| violation["action"] == "syscall").expect("a violation");
+        assert_eq!((found["target"].as_str(), &found["suggestedCapability"]), (Some("unshare"), &Value::Null));
+        assert!(found["note"].as_str().is_some_and(|note| note.contains("nothing allows")), "{found}");
+    }
+}
+
+#[test]
+fn what_exists_nowhere_and_what_is_probed_in_passing_is_no_violation() {
+    let place = Place::new();
+    place.write("work/closed", "");
+    fs::set_permissions(place.work().join("closed"), fs::Permissions::from_mode(0o0)).expect("a mode");
+    let script = "cat /no/such/file /etc/ld.so.preload ~/.no-such-rc; no-such-program; rm -f /no/such/thing; \
+                  mkdir -p /workspace; cat closed; LANG=xx_YY.UTF-8 ls; python3 -c pass; true";
+    for engine in ENGINES {
+        let (_, violations) = blocked(&place, engine, &[], script);
+        assert_eq!(violations, [] as [Value; 0], "{engine}");
+        let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", "echo Permission denied >&2; false"]);
+        assert_eq!((said.code, said.err.as_str()), (1, "Permission denied\n"), "{engine}: text is never a violation");
+    }
+}
+
+#[test]
+fn a_flood_is_one_violation_with_a_count() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    let script = format!(
+        "python3 -c '
+import os
+for i in range(5000):
+    try: os.open(\"{file}\", 0)
+    except OSError: pass
+'"
+    );
+    for engine in ENGINES {
+        let (_, violations) = blocked(&place, engine, &[], &script);
+        let told: Vec<_> = violations.iter().filter(|violation| violation["target"] == file.as_str()).collect();
+        assert!(told.len() <= 2, "one when it is new and one with the rest: {told:#?}");
+        assert_eq!(told.iter().filter_map(|violation| violation["count"].as_u64()).sum::<u64>(), 5000, "{engine}");
+        assert!(told[0]["exe"].as_str().is_some_and(|exe| exe.contains("python3")), "{told:#?}");
+    }
+}
+
+#[test]
+fn runs_at_once_do_not_mix() {
+    let place = Place::new();
+    let files: Vec<_> = (0..20).map(|number| text(&place.write(format!("other/{number}"), ""))).collect();
+    std::thread::scope(|scope| {
+        for file in &files {
+            let place = &place;
+            scope.spawn(move || {
+                let (_, violations) = blocked(place, "native", &[], &format!("cat {file}"));
+                let targets: Vec<_> = violations.iter().map(|violation| violation["target"].as_str()).collect();
+                assert_eq!(targets, [Some(file.as_str())]);
+            });
+        }
+    });
+}
+
+#[test]
+fn people_get_few_lines_with_flags_and_nothing_when_nothing_was_blocked() {
+    let place = Place::new();
+    let (first, second) = (text(&place.write("other/a", "")), text(&place.write("other/b", "")));
+    let other = text(&place.dir().join("other"));
+    let script = format!("cat {first} {second} 2>/dev/null");
+    let said = place.says(&["run", "--observe", "exact", "--", "sh", "-c", &script]);
+    let line = format!("polder: blocked file-read of {first} and 1 more beside it; --allow fs.read={other} lets it\n");
+    assert_eq!(said.err, line);
+    let said =
+        place.says(&["run", "--observe", "exact", "--allow", &format!("fs.read={other}"), "--", "sh", "-c", &script]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    let said = place.says(&["run", "--observe", "off", "--", "sh", "-c", &script]);
+    assert_eq!(said.err, "", "nobody watched");
+}
+
+#[test]
+fn an_engine_that_does_not_watch_refuses_to_be_asked() {
+    let place = Place::new();
+    let said = place.says(&["run", "--observe", "loud", "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("`loud` is not one of off, cheap, exact"), "{said:?}");
+}
+
+#[test]
+fn killing_the_observer_ends_the_run() {
+    let place = Place::new();
+    let mut polder = place
+        .polder(&["run", "--observe", "exact", "--", "sh", "-c", "touch started; sleep 600"])
+        .spawn()
+        .expect("polder");
+    while !place.has("work/started") {
+        assert!(polder.try_wait().expect("a child").is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let id = polder.id();
+    // The only child of a run that nobody else was begun for is the shim, and the observer in it.
+    let shim = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("children").trim().to_owned();
+    let command = fs::read_to_string(format!("/proc/{shim}/task/{shim}/children")).expect("children").trim().to_owned();
+    assert!(!command.is_empty() && !command.contains(' '), "{shim}: {command}");
+    assert!(Command::new("kill").args(["-9", &shim]).status().expect("kill").success());
+    let status = polder.wait().expect("an end");
+    assert_eq!(status.code(), Some(125), "the sandbox vanished");
+    assert!(!Path::new(&format!("/proc/{command}")).exists(), "the command lives on");
+}
