@@ -1,6 +1,6 @@
 //! `polder workspace apply`.
 
-use super::{ask, json, print, shown, which};
+use super::{ask, json, print, print_json, shown, which};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
 use polder_workspace::{Applied, Choice, Relative, Settled, Unwatched, Verdict, Workspace};
@@ -37,7 +37,7 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     }
     let applied = workspace.apply_reviewed(&lock, review, &choice, &mut Unwatched)?;
     if args.json {
-        print(&as_json(&workspace, &applied).to_string())?;
+        print_json(&as_json(&workspace, &applied))?;
     } else {
         print(&as_text(&applied))?;
     }
@@ -55,7 +55,7 @@ fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failur
     };
     if args.json {
         let left: Vec<_> = left.iter().map(json::path).collect();
-        print(&json!({"workspace": workspace.name().as_str(), "state": told, "left": left}).to_string())?;
+        print_json(&json!({"workspace": workspace.name().as_str(), "state": told, "left": left}))?;
     } else {
         print(told)?;
         for path in &left {
