@@ -219,12 +219,12 @@ fn a_path_that_no_call_can_name_is_refused_and_nothing_is_stuck() {
 fn a_closed_root_closes_nothing() {
     let scene = Scene::new();
     scene.layer("file", "x");
-    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0o0)).unwrap();
     assert!(scene.workspace().is_changed().unwrap());
-    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0o0)).unwrap();
     scene.apply(&Choice::everything());
     assert!(scene.root().join("file").exists());
-    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0o0)).unwrap();
     let workspace = scene.workspace();
     let lock = workspace.lock_for_run().unwrap();
     workspace.discard(lock).unwrap();
