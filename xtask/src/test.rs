@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// What this kind of machine offers: declared and missing fails the tests that need it.
 const HAS: &str = "native,bubblewrap,nsjail,firejail,none";
 /// What it offers beside that while the container daemons are up.
-const HAS_BY_DAEMONS: &str = "docker,podman,docker-daemon,podman-daemon";
+const HAS_BY_DAEMONS: &str = "docker,podman";
 
 pub(crate) fn all(filter: Option<&str>) -> Outcome {
     machine::install_packages()?;

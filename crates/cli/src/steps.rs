@@ -4,6 +4,7 @@ mod github;
 mod junit;
 mod kept;
 mod lines;
+mod report;
 mod show;
 mod summary;
 
@@ -16,7 +17,6 @@ use polder_sys::wait::{self, Signals};
 use serde_json::{Value, json};
 use show::Show;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
@@ -26,7 +26,7 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
         names,
         inputs: inputs(&input)?,
         at_once: max_parallelism.map(Into::into),
-        pull_request: github::pull_request(),
+        pull_request: github::pull_request()?,
     };
     let planned = policy.sandbox().plan_steps(&asked)?;
     if planned.steps().is_empty() {
@@ -37,31 +37,36 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     }
     let planned = planned.judged()?;
     // Before anything runs: a report that cannot be written would be missed only at the end.
-    let report = junit.map(|path| create(&path).map(|file| (path, file))).transpose()?;
+    let report = junit.map(|path| report::Report::prepare(&path)).transpose()?;
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     let names: Vec<String> = planned.steps().iter().map(|step| step.name().to_owned()).collect();
     let mut show = Show::new(names, json, report.is_some());
+    let mut lost = None;
     let results = planned.run(Some(&signals), &mut |event| {
         let told = if json { tell_json(&event) } else { show.tell(&event) };
         show.keep(&event);
-        // Whoever read us is gone.
         match told {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+            Ok(()) => ControlFlow::Continue(()),
+            // Whoever read us is gone, or what we say is lost.
+            Err(error) => {
+                lost = Some(error);
+                ControlFlow::Break(())
+            }
         }
     })?;
+    if let Some(error) = lost {
+        tolerate_closed(Err(error))?;
+    }
     if json {
         let steps: Vec<_> = results.iter().map(result_json).collect();
         print(
             &json!({"type": "summary", "exitCode": steps_exit_code(statuses(&results)), "steps": steps}).to_string(),
         )?;
     } else {
-        show.end(&results);
+        tolerate_closed(show.end(&results))?;
     }
-    if let Some((path, mut file)) = report {
-        let text = junit::report(&results, show.tails());
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
-        written.map_err(|error| Failure::new(format!("cannot write `{}`: {error}", path.display())))?;
+    if let Some(report) = report {
+        report.write(&junit::report(&results, show.tails()))?;
     }
     github::job_summary(&results)?;
     Ok(steps_exit_code(statuses(&results)))
@@ -69,10 +74,6 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
 
 fn statuses(results: &[StepResult]) -> impl Iterator<Item = &polder::Status> {
     results.iter().map(|result| &result.status)
-}
-
-fn create(path: &std::path::Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| Failure::new(format!("cannot write `{}`: {error}", path.display())))
 }
 
 fn inputs(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {

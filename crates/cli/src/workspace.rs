@@ -49,6 +49,11 @@ fn print(text: &str) -> Result<(), Failure> {
     tolerate_closed(writeln!(io::stdout().lock(), "{text}")).map_err(Failure::from)
 }
 
+/// As one line of JSON in which nothing speaks to a terminal: what is not plain is escaped, which means the same.
+fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
+    print(&json::escaped(&value.to_string()))
+}
+
 /// A path as it can be shown.
 fn shown(path: &Relative) -> String {
     shown_path(path.as_path())

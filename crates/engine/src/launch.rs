@@ -18,6 +18,8 @@ pub struct Services {
     pub ahead: Option<HeadStart>,
     /// What the workspace is made of, where it is not the real tree.
     pub layers: Option<Layers>,
+    /// Held open until nothing of the sandbox is left, whoever ends before: the lock of the layers. Not the command's.
+    pub kept: Option<OwnedFd>,
 }
 
 /// What a workspace is made of whose changes are kept apart. Paths without symbolic links.

@@ -104,6 +104,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     // From here on nobody else has it; whatever happens, it is let go at the end.
     let held = workspace::begin(fitted.plan(), fitted.host())?;
     services.layers = held.as_ref().map(Held::layers);
+    services.kept = held.as_ref().map(Held::lock).transpose()?;
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
@@ -217,7 +218,8 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
     let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
         let (out_read, out_write) = wait::pipe()?;
         let (err_read, err_write) = wait::pipe()?;
-        let services = Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None, layers: None };
+        let services =
+            Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None, layers: None, kept: None };
         let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
         Ok((services, ends))
     };
@@ -225,12 +227,18 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
         Streams::Events { stdin } => pipes(stdin),
         Streams::Direct { stdin, .. } if counted => pipes(stdin),
         Streams::Direct { stdin, stdout, stderr } => {
-            let services = Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None, layers: None };
+            let services =
+                Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None, layers: None, kept: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: None }))
         }
         Streams::Terminal { input, output, size } => {
-            let services =
-                Services { stdio: [null()?, null()?, null()?], terminal: Some(size), ahead: None, layers: None };
+            let services = Services {
+                stdio: [null()?, null()?, null()?],
+                terminal: Some(size),
+                ahead: None,
+                layers: None,
+                kept: None,
+            };
             let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))
         }

@@ -8,6 +8,7 @@ use polder_facts::{EventKind, HostFacts, HostPath};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
 use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Why there is no workspace for a run.
@@ -54,6 +55,20 @@ pub enum WorkspaceError {
         path: PathBuf,
         /// Where it led.
         to: PathBuf,
+    },
+    /// The lock could not be handed to the sandbox.
+    #[error("cannot share the lock of the workspace `{name}` with the sandbox")]
+    Lock {
+        /// The workspace.
+        name: String,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// What is hidden could not be remembered, and would be shown afterwards.
+    #[error("`{}` is hidden, and its name is no UTF-8, so that a review could not hide it; rename it, or run without `--cow`", path.display())]
+    Unwritable {
+        /// The path, below the root.
+        path: PathBuf,
     },
     /// A path of the store is not one that can be shown.
     #[error("`{}` cannot be shown", path.display())]
@@ -123,7 +138,7 @@ fn arrange(workspace: &mut Workspace, begin: &Begin<'_>, plan: &Plan) -> Result<
         return Err(WorkspaceError::NotOursToDiscard { name: name() });
     }
     workspace.clear_work()?;
-    workspace.hide(&hidden(plan, begin.root))?;
+    workspace.hide(&hidden(plan, begin.root)?)?;
     Ok(Layers { lower: vec![host_path(begin.root)?], own: host_path(workspace.place())? })
 }
 
@@ -144,18 +159,29 @@ fn host_path(path: &Path) -> Result<HostPath, WorkspaceError> {
 }
 
 /// What the command cannot see, as patterns below the root: nobody is shown it afterwards either.
-fn hidden(plan: &Plan, root: &Path) -> Vec<String> {
+fn hidden(plan: &Plan, root: &Path) -> Result<Vec<String>, WorkspaceError> {
     let guest = plan.workspace_guest().as_path();
-    let hidden = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide);
-    let below = hidden.filter_map(|mask| mask.path.as_path().strip_prefix(guest).ok()?.to_str());
+    let masks = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide);
+    let below = masks.filter_map(|mask| mask.path.as_path().strip_prefix(guest).ok());
     // The root itself is never hidden: there would be nothing to work on.
-    below.filter(|below| root.join(below) != root).map(globset::escape).collect()
+    let below = below.filter(|below| root.join(below) != root);
+    below.map(|below| in_words(below).ok_or_else(|| WorkspaceError::Unwritable { path: below.to_owned() })).collect()
+}
+
+/// A pattern that means this path, if it can be written down.
+fn in_words(path: &Path) -> Option<String> {
+    path.to_str().map(globset::escape)
 }
 
 impl Held {
     /// What the engine shows.
     pub(crate) fn layers(&self) -> Layers {
         self.layers.clone()
+    }
+
+    /// The lock once more: the workspace is taken until both are let go of.
+    pub(crate) fn lock(&self) -> Result<OwnedFd, WorkspaceError> {
+        self.lock.share().map_err(|source| WorkspaceError::Lock { name: self.workspace.name().to_string(), source })
     }
 
     /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.
@@ -169,5 +195,19 @@ impl Held {
         };
         workspace.end(lock, keep)?;
         Ok(EventKind::Changes { workspace: name, changed, kept })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+
+    #[test]
+    fn a_hidden_path_is_written_down_as_it_is_or_not_at_all() {
+        assert_eq!(in_words(Path::new("a/[b]*")).as_deref(), Some("a/[[]b[]][*]"));
+        assert_eq!(in_words(Path::new(OsStr::from_bytes(b"a/\xff"))), None);
     }
 }

@@ -29,6 +29,10 @@ enum Place {
     Command,
     /// `$(( … ))` and `(( … ))`: the shell evaluates what a variable holds.
     Arithmetic,
+    /// `[[ … ]]`, where bash evaluates what stands beside `-eq` and its kin, and takes `==` for a pattern.
+    Test,
+    /// `name[ … ]`, which bash evaluates.
+    Subscript,
     /// A parenthesis in there.
     Group,
     /// `${ … }`.
@@ -99,8 +103,17 @@ impl Reader {
 
     /// How a variable is named where the reader stands.
     fn naming(&mut self, name: &str) -> Result<String, String> {
+        // Quotes do not help there: what they hold is evaluated all the same.
+        let near = self.stack.iter().rev().take_while(|place| **place != Place::Command);
+        if near.into_iter().any(|place| matches!(place, Place::Test | Place::Subscript)) {
+            return Err(
+                "stands in `[[ ]]` or in a subscript, where bash evaluates what a value says; write `[ ]`, or \
+                        check it first and use a variable of your own"
+                    .to_owned(),
+            );
+        }
         match self.place() {
-            Place::Plain | Place::Command => Ok(format!("\"${{{name}}}\"")),
+            Place::Plain | Place::Command | Place::Test | Place::Subscript => Ok(format!("\"${{{name}}}\"")),
             Place::Double | Place::Comment => Ok(format!("${{{name}}}")),
             Place::Single => Ok(format!("'\"${{{name}}}\"'")),
             Place::Document(Document { literal: false, .. }) => Ok(format!("${{{name}}}")),
@@ -180,6 +193,16 @@ impl Reader {
             (_, '\'') => self.enter(Place::Single, 1),
             (_, '"') => self.enter(Place::Double, 1),
             (Place::Parameter, _) => c.len_utf8(),
+            (Place::Test, ']') if rest.starts_with("]]") => {
+                self.leave();
+                2
+            }
+            (Place::Subscript, ']') => {
+                self.leave();
+                1
+            }
+            (Place::Plain | Place::Command, '[') if word_start && rest.starts_with("[[") => self.enter(Place::Test, 2),
+            (Place::Plain | Place::Command, '[') if !word_start => self.enter(Place::Subscript, 1),
             (_, '(') if rest.starts_with("((") => self.enter(Place::Arithmetic, 2),
             (Place::Command, '(') => self.enter(Place::Command, 1),
             (Place::Command, ')') => {

@@ -15,6 +15,7 @@ use crate::choose::{self, Choice, Verdict};
 use crate::hunks;
 use crate::journal::{self, Journal, Record, Stage};
 use crate::known;
+use crate::lock::RunLock;
 use crate::relative::Relative;
 use crate::review::{Item, Review};
 use crate::steps::{Act, Source, Steps};
@@ -53,12 +54,15 @@ pub struct Applied {
 }
 
 /// How an interrupted apply ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// Everything is in place.
     Applied,
-    /// Everything is as it was.
-    NotApplied,
+    /// Everything is as it was, but for paths that somebody else changed meanwhile or that cannot be reached.
+    NotApplied {
+        /// Those paths, which were left alone.
+        left: Vec<Relative>,
+    },
     /// Nothing was interrupted.
     Nothing,
 }
@@ -97,12 +101,18 @@ impl Workspace {
     pub fn apply(&self, choice: &Choice, watch: &mut dyn Watch) -> Result<Applied, ApplyError> {
         let lock = self.lock_for_run()?;
         let review = self.review()?;
-        let applied = self.apply_reviewed(review, choice, watch);
-        drop(lock);
-        applied
+        self.apply_reviewed(&lock, review, choice, watch)
     }
 
-    fn apply_reviewed(&self, review: Review, choice: &Choice, watch: &mut dyn Watch) -> Result<Applied, ApplyError> {
+    /// Applies what was chosen of a review that somebody has seen. The lock has been held since before the review, so
+    /// that what is applied is what was looked at.
+    pub fn apply_reviewed(
+        &self,
+        _lock: &RunLock,
+        review: Review,
+        choice: &Choice,
+        watch: &mut dyn Watch,
+    ) -> Result<Applied, ApplyError> {
         let verdicts = choose::judge(&review, choice).map_err(|error| ApplyError::Choice(error.to_string()))?;
         let made = made_of_hunks(&review, &verdicts, choice)?;
         let sizes: BTreeMap<Relative, u64> =
@@ -110,7 +120,7 @@ impl Workspace {
         let steps = choose::steps(&review, &verdicts, &sizes);
         let failed = |source| ApplyError::NotApplied { source };
         if !steps.is_empty() {
-            let steps = Steps { token: token().map_err(failed)?, steps, owner: self.owner_of_new(&review) };
+            let steps = Steps { token: token().map_err(failed)?, steps, owner: owner_of_new(&review).map_err(failed)? };
             let mut ground = Ground::open(self, review.sides, &steps.token).map_err(failed)?;
             ground.check_space(&steps).map_err(failed)?;
             for (index, step) in steps.steps.iter().enumerate() {
@@ -131,8 +141,8 @@ impl Workspace {
         let _lock = self.lock()?;
         let Some((mut ground, journal, record)) = self.interrupted()? else { return Ok(Settled::Nothing) };
         if matches!(record.stage, Stage::Reverting) {
-            self.take_back(&mut ground, &record, watch)?;
-            return Ok(Settled::NotApplied);
+            let left = self.take_back(&mut ground, &record, watch)?;
+            return Ok(Settled::NotApplied { left });
         }
         self.carry_out(&mut ground, journal, record, watch)?;
         Ok(Settled::Applied)
@@ -149,8 +159,8 @@ impl Workspace {
                 Ok(Settled::Applied)
             }
             Stage::Planned | Stage::Staged | Stage::Reverting => {
-                self.take_back(&mut ground, &record, watch)?;
-                Ok(Settled::NotApplied)
+                let left = self.take_back(&mut ground, &record, watch)?;
+                Ok(Settled::NotApplied { left })
             }
         }
     }
@@ -235,13 +245,24 @@ impl Workspace {
             ground.sync()?;
             // Dropping a second name changes a file's stamp, so the stamps are taken afterwards.
             watch.step("drop what was kept")?;
-            ground::forget(&self.place, &record.steps.token)?;
+            // What was not put back is somebody's only copy: it stays, with the record by which it can be put back later.
+            let was_applied = !record.left.is_empty();
+            let kept = undo::forget_restored(ground, &record.steps, &refused)?;
+            let stays = !refused.is_empty() && (was_applied || kept);
+            if !stays {
+                ground::forget(&self.place, &record.steps.token)?;
+            }
             let mut known = known::read(&self.place)?;
-            known.extend(ground.left(&record.steps)?);
+            // What somebody else changed is theirs, and a conflict for the next apply.
+            known.extend(ground.left(&record.steps)?.into_iter().filter(|(path, _)| !refused.contains(path)));
             watch.step("remember how paths were left")?;
             known::write(&self.place, &known)?;
             watch.step("remove the journal")?;
-            std::fs::remove_file(self.place.join(JOURNAL))?;
+            if stays {
+                std::fs::rename(self.place.join(JOURNAL), self.place.join(APPLIED))?;
+            } else {
+                std::fs::remove_file(self.place.join(JOURNAL))?;
+            }
             journal::sync_directory(&self.place.join(JOURNAL))?;
             Ok(refused)
         };
@@ -265,13 +286,16 @@ impl Workspace {
         let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
         Ok(Some(Reverted { restored, refused }))
     }
+}
 
-    /// Inside, everything belongs to the owner of the tree, whatever numbers the layer has; what root makes here does too.
-    fn owner_of_new(&self, review: &Review) -> Option<(u32, u32)> {
-        use std::os::fd::AsFd;
-        let root = polder_sys::tree::stat_of(review.sides.tree.as_fd()).ok()?;
-        (polder_sys::wait::effective_ids().0 == 0).then_some((root.uid, root.gid))
+/// Inside, everything belongs to the owner of the tree, whatever numbers the layer has; what root makes here does too.
+fn owner_of_new(review: &Review) -> io::Result<Option<(u32, u32)>> {
+    use std::os::fd::AsFd;
+    if polder_sys::wait::effective_ids().0 != 0 {
+        return Ok(None);
     }
+    let root = polder_sys::tree::stat_of(review.sides.tree.as_fd())?;
+    Ok(Some((root.uid, root.gid)))
 }
 
 /// What a revert did.

@@ -11,6 +11,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+/// As deep as a review looks: each level holds two descriptors.
+const DEPTH_MAX: usize = 256;
+/// Bytes that must stay free.
+const SPARE_BYTES: u64 = 1 << 20;
 /// The kernel's number for one layer; a copy gets its own.
 const OWN_MARK: &str = "user.overlay.uuid";
 
@@ -29,7 +33,9 @@ struct Open {
 pub(crate) fn copy_layer(from: OwnedFd, to: OwnedFd) -> io::Result<()> {
     let names = tree::names(from.as_fd())?;
     let mut open = vec![Open { from, to, names, above: None }];
-    while let Some(here) = open.last_mut() {
+    while !open.is_empty() {
+        let depth = open.len();
+        let Some(here) = open.last_mut() else { break };
         let Some(name) = here.names.pop() else {
             let Some(Open { above: Some((name, stat)), .. }) = open.pop() else { return Ok(()) };
             // Only now: filling it has changed its time, and its bits may forbid that.
@@ -41,6 +47,11 @@ pub(crate) fn copy_layer(from: OwnedFd, to: OwnedFd) -> io::Result<()> {
         let stat = tree::stat(from, &name)?;
         match stat.kind {
             Kind::Directory => {
+                if depth > DEPTH_MAX {
+                    let why =
+                        format!("the workspace to begin with has more than {DEPTH_MAX} directories in each other");
+                    return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
+                }
                 tree::make_directory(to, &name, 0o700)?;
                 copy_marks(from, to, &name)?;
                 let (from, to) = (tree::open_below(from, Path::new(&name))?, tree::open_below(to, Path::new(&name))?);
@@ -48,6 +59,11 @@ pub(crate) fn copy_layer(from: OwnedFd, to: OwnedFd) -> io::Result<()> {
                 open.push(Open { from, to, names, above: Some((name, stat)) });
             }
             Kind::File => {
+                let free = tree::free_bytes(to)?;
+                if stat.allocated.saturating_add(SPARE_BYTES) > free {
+                    let why = format!("the store has {free} bytes free, and a file needs {}", stat.allocated);
+                    return Err(io::Error::new(io::ErrorKind::StorageFull, why));
+                }
                 let file = tree::create_file(to, &name, 0o600)?;
                 tree::copy_data(&open_own_file(from, &name)?, &file, stat.size)?;
                 copy_marks(from, to, &name)?;

@@ -14,6 +14,8 @@ use std::io;
 pub struct Choice {
     /// Only paths that these patterns name; all, if there are none.
     pub paths: Vec<String>,
+    /// These paths and nothing below them, beside what the patterns name: what somebody answered, one by one.
+    pub exact: BTreeSet<Relative>,
     /// Of these files only these hunks, counted from 1.
     pub hunks: BTreeMap<Relative, BTreeSet<usize>>,
     /// Paths that are taken although the host would execute them.
@@ -25,7 +27,8 @@ pub struct Choice {
 impl Choice {
     /// Everything against which nothing stands.
     pub fn everything() -> Self {
-        Self { paths: Vec::new(), hunks: BTreeMap::new(), include_held: Vec::new(), force: Vec::new() }
+        let (paths, include_held, force) = (Vec::new(), Vec::new(), Vec::new());
+        Self { paths, exact: BTreeSet::new(), hunks: BTreeMap::new(), include_held, force }
     }
 }
 
@@ -48,25 +51,39 @@ pub enum Verdict {
 pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>> {
     let only = Patterns::new(&choice.paths)?;
     let (held, force) = (Patterns::new(&choice.include_held)?, Patterns::new(&choice.force)?);
-    let named = |patterns: &Patterns, change: &Change| change.paths().any(|path| patterns.has(path));
-    let all = only.is_empty() && choice.hunks.is_empty();
+    // A rename is taken by both its ends, is held at the ends that are, and is in conflict with its source.
+    let taken = |item: &Item| item.held_at.iter().all(|path| held.has(path));
+    let forced = |item: &Item| item.change.paths().last().is_some_and(|path| force.has(path));
+    let stands = |item: &Item| against(item, taken(item), forced(item));
+    let all = only.is_empty() && choice.exact.is_empty() && choice.hunks.is_empty();
     let mut verdicts: Vec<Verdict> = review
         .items
         .iter()
         .map(|item| {
-            let chosen = all || named(&only, &item.change) || choice.hunks.contains_key(&item.change.path);
-            let against = against(item, named(&held, &item.change), named(&force, &item.change));
-            match (chosen, against) {
-                (false, _) => Verdict::NotChosen,
-                (true, Some(verdict)) => verdict,
-                (true, None) => Verdict::Taken,
+            let path = &item.change.path;
+            let one = choice.exact.contains(path) || choice.hunks.contains_key(path);
+            let ends = || item.change.paths().map(|path| only.has(path));
+            let chosen = all || one || ends().all(|end| end);
+            match stands(item) {
+                _ if !chosen && ends().any(|end| end) => Verdict::Refused(half(&item.change)),
+                _ if !chosen => Verdict::NotChosen,
+                Some(verdict) => verdict,
+                None => Verdict::Taken,
             }
         })
         .collect();
-    let stands = |item: &Item| against(item, named(&held, &item.change), named(&force, &item.change));
     take_parents(&review.items, &mut verdicts, stands);
     keep_full_directories(review, &mut verdicts);
     Ok(verdicts)
+}
+
+/// Why a rename is not taken of which one end was asked for.
+fn half(change: &Change) -> String {
+    let shown: Vec<_> = change
+        .paths()
+        .map(|path| format!("`{}`", crate::visible_name(path.as_path().as_os_str().as_encoded_bytes())))
+        .collect();
+    format!("it is a rename, which changes both {}; name both", shown.join(" and "))
 }
 
 /// What stands against an item that was asked for.

@@ -15,6 +15,8 @@ use std::path::Path;
 
 /// Directories below each other. No honest tree is deeper, and each level holds two descriptors.
 const DEPTH_MAX: usize = 256;
+/// Bytes of a path. The kernel takes 4095 at once, and an apply needs some for the names that it uses aside.
+const PATH_BYTES_MAX: usize = 3900;
 /// Changed paths of one layer: what is more is no review but an attack on the memory of whoever looks.
 const CHANGES_MAX: usize = 1_000_000;
 
@@ -68,6 +70,9 @@ impl Walk {
         merged: bool,
         depth: usize,
     ) -> io::Result<()> {
+        if self.is_too_long(path) {
+            return Ok(());
+        }
         let Marks { opaque, origin, forged } = marks(upper, name)?;
         if let Some(why) = forged {
             self.forged.push(Forged { path: path.clone(), why });
@@ -122,6 +127,9 @@ impl Walk {
 
     /// A path of the tree that is gone, and what is below it.
     fn deleted(&mut self, lower: BorrowedFd<'_>, name: &OsStr, path: &Relative, depth: usize) -> io::Result<()> {
+        if self.is_too_long(path) {
+            return Ok(());
+        }
         let Some(before) = node(lower, name)? else { return Ok(()) };
         let is_directory = before.kind == NodeKind::Directory;
         let what = What::Deleted;
@@ -161,6 +169,17 @@ impl Walk {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// A walk goes on by descriptor where no path can be opened any more; what lies there can be neither applied nor
+    /// taken back.
+    fn is_too_long(&mut self, path: &Relative) -> bool {
+        let long = path.as_path().as_os_str().len() > PATH_BYTES_MAX;
+        if long {
+            let why = format!("its path has more than {PATH_BYTES_MAX} bytes");
+            self.forged.push(Forged { path: path.clone(), why });
+        }
+        long
     }
 
     fn push(&mut self, change: Change) -> io::Result<()> {

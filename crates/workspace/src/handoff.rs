@@ -7,10 +7,14 @@
 //! Names are compared as the least careful file system and tool would: letters of any case, with the spellings by which
 //! Windows and macOS reach the same file.
 
+mod contents;
+mod git;
+mod links;
 mod rules;
 mod spelling;
 
 use crate::relative::Relative;
+pub(crate) use links::leads_out;
 use rules::{At, RULES, Rule, When};
 
 /// What is known about a changed path. Contents are absent where there is none, or where it is too large to look at.
@@ -18,6 +22,8 @@ use rules::{At, RULES, Rule, When};
 pub struct Seen<'a> {
     /// Where.
     pub path: &'a Relative,
+    /// Whether a symbolic link comes there: it can stand for a whole directory elsewhere.
+    pub link: bool,
     /// The old content.
     pub before: Content<'a>,
     /// The new content.
@@ -39,7 +45,7 @@ pub enum Content<'a> {
 pub fn held_back(seen: Seen<'_>) -> Option<&'static str> {
     let parts: Vec<String> = seen.path.components().map(spelling::plain).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    if let Some(why) = rules::git(&parts) {
+    if let Some(why) = git::git(&parts, seen.link) {
         return Some(why);
     }
     RULES.iter().find(|rule| applies(rule, &parts, seen)).map(|rule| rule.why)
@@ -49,11 +55,11 @@ pub fn held_back(seen: Seen<'_>) -> Option<&'static str> {
 pub(crate) fn wants_content(path: &Relative) -> bool {
     let parts: Vec<String> = path.components().map(spelling::plain).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    RULES.iter().any(|rule| matches!(rule.when, When::Content(_)) && is_at(rule.at, &parts))
+    RULES.iter().any(|rule| matches!(rule.when, When::Content(_)) && is_at(rule.at, &parts, false))
 }
 
 fn applies(rule: &Rule, parts: &[&str], seen: Seen<'_>) -> bool {
-    is_at(rule.at, parts)
+    is_at(rule.at, parts, seen.link)
         && match rule.when {
             When::Always => true,
             When::Content(differs) => match (seen.before, seen.after) {
@@ -70,20 +76,26 @@ fn bytes(content: Content<'_>) -> Option<&[u8]> {
     }
 }
 
-fn is_at(at: At, parts: &[&str]) -> bool {
+fn is_at(at: At, parts: &[&str], link: bool) -> bool {
     let name = parts.last().copied().unwrap_or_default();
     match at {
         At::Name(wanted) => name == wanted,
         At::Start(start) => name.starts_with(start),
         At::End(end) => name.ends_with(end),
         At::Below(directories) => {
-            parts.len() > directories.len()
-                && parts[..parts.len() - 1].windows(directories.len()).any(|w| w == directories)
+            let below = parts.len() > directories.len()
+                && parts[..parts.len() - 1].windows(directories.len()).any(|w| w == directories);
+            below || (link && leads_into(directories, parts))
         }
         // The directory's own entry, where it is a link or a file: it can stand for a whole directory elsewhere.
         At::In(directory) => parts.contains(&directory),
-        At::Path(path) => parts.len() >= path.len() && parts[parts.len() - path.len()..] == *path,
+        At::Path(path) => parts.ends_with(path) || (link && leads_into(path, parts)),
     }
+}
+
+/// Whether a link at this path stands for one of these directories, and with it for what is looked for below them.
+fn leads_into(directories: &[&str], parts: &[&str]) -> bool {
+    (1..=directories.len()).any(|number| parts.ends_with(&directories[..number]))
 }
 
 #[cfg(test)]

@@ -4,16 +4,32 @@ use polder_sys::tree::{open_file, try_lock};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 pub(crate) const FILE: &str = "lock";
 
-/// Held as long as this lives.
+/// Held as long as this lives, or one that shares it.
 #[derive(Debug)]
 pub struct RunLock {
-    _file: File,
+    file: File,
+}
+
+impl RunLock {
+    /// The same lock by another descriptor: it is free when both are closed, by whomever. Whoever writes to the layer
+    /// holds one, so that nobody else has the workspace while it can still change.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        Ok(self.file.try_clone()?.into())
+    }
+}
+
+impl Drop for RunLock {
+    /// Whoever shares it is gone, or only about to be: nobody has to wait for that.
+    fn drop(&mut self) {
+        // Where this fails, the lock goes with the last descriptor.
+        let _ = self.file.unlock();
+    }
 }
 
 /// What came of asking for the lock.
@@ -43,7 +59,7 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
         let writable = std::fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", descriptor(&file)))?;
         writable.set_len(0)?;
         writable.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
-        return Ok(Asked::Got(RunLock { _file: file }));
+        return Ok(Asked::Got(RunLock { file }));
     }
     let mut text = [0_u8; 16];
     let got = file.read_at(&mut text, 0)?;

@@ -1,10 +1,10 @@
 //! Removing a tree that a command has written: no link is followed, and a directory without permissions is no obstacle.
 
-use polder_sys::tree::{Kind, change_mode, names, open_below, remove_directory, remove_file, stat};
-use std::ffi::OsStr;
+use polder_sys::tree::{Kind, Replace, change_mode, names, open_below, remove_directory, remove_file, rename, stat};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Removes a directory of ours with everything in it.
@@ -21,42 +21,65 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes an entry, and what is in it. A tree can be deeper than the stack is long, so its directories wait in a list.
+/// Removes an entry, and what is in it. A tree can be deeper than the stack is long or descriptors are many, so what is in
+/// its directories is moved up to the top and waits there: two directories are open at a time, and each is read once.
 pub(crate) fn remove_below(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     if stat(directory, name)?.kind != Kind::Directory {
         return remove_file(directory, name);
     }
     let top = enter(directory, name)?;
-    let mut open = vec![(top, name.to_owned())];
-    while let Some((here, _)) = open.last() {
-        let mut deeper = None;
-        for entry in names(here.as_fd())? {
-            if stat(here.as_fd(), &entry)?.kind == Kind::Directory {
-                // An empty one goes at once; one that cannot be entered or is full is entered.
-                if remove_directory(here.as_fd(), &entry).is_err() {
-                    deeper = Some((enter(here.as_fd(), &entry)?, entry));
-                    break;
-                }
-            } else {
-                remove_file(here.as_fd(), &entry)?;
-            }
-        }
-        if let Some(next) = deeper {
-            open.push(next);
+    let mut waiting = names(top.as_fd())?;
+    let mut moved = 0_u64;
+    while let Some(entry) = waiting.pop() {
+        if is_removed(top.as_fd(), &entry)? {
             continue;
         }
-        let (_, name) = open.pop().expect("invariant: it was looked at");
-        let above = open.last().map_or(directory, |(above, _)| above.as_fd());
-        remove_directory(above, &name)?;
+        let here = enter(top.as_fd(), &entry)?;
+        for below in names(here.as_fd())? {
+            if !is_removed(here.as_fd(), &below)? {
+                waiting.push(move_up(here.as_fd(), &below, top.as_fd(), &mut moved)?);
+            }
+        }
+        remove_directory(top.as_fd(), &entry)?;
+    }
+    remove_directory(directory, name)
+}
+
+/// Removes a file or an empty directory. Says `false` for a directory that is full.
+fn is_removed(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<bool> {
+    match stat(directory, name) {
+        // Somebody else removes the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+        Ok(found) if found.kind == Kind::Directory => Ok(remove_directory(directory, name).is_ok()),
+        Ok(_) => remove_file(directory, name).map(|()| true),
+    }
+}
+
+/// Moves a directory to the top, under a name that nothing there has. Returns the name.
+fn move_up(from: BorrowedFd<'_>, name: &OsStr, top: BorrowedFd<'_>, moved: &mut u64) -> io::Result<OsString> {
+    // Moving a directory writes to it.
+    open_up(from, name)?;
+    loop {
+        *moved += 1;
+        let new = OsString::from(format!(".up-{moved}"));
+        match rename(from, name, top, &new, Replace::Nothing) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(new),
+        }
+    }
+}
+
+fn open_up(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    if stat(directory, name)?.mode & 0o700 != 0o700 {
+        change_mode(directory, name, 0o700)?;
     }
     Ok(())
 }
 
-fn enter(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<std::os::fd::OwnedFd> {
-    let own = stat(directory, name)?;
-    if own.mode & 0o700 != 0o700 {
-        change_mode(directory, name, 0o700)?;
-    }
+fn enter(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    open_up(directory, name)?;
     open_below(directory, Path::new(name))
 }
 
@@ -82,5 +105,44 @@ mod tests {
         remove_tree(&base.join("tree")).unwrap();
         assert!(!base.join("tree").exists() && base.join("outside/file").exists());
         fs::remove_dir_all(base).unwrap();
+    }
+
+    const DEEP: &str = "POLDER_TEST_DEEP";
+
+    /// The part that runs with few descriptors.
+    #[test]
+    #[ignore = "a part of the test below, which starts it"]
+    fn child() {
+        if let Some(path) = std::env::var_os(DEEP) {
+            remove_tree(path.as_ref()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_tree_deeper_than_there_are_descriptors_is_removed() {
+        use polder_sys::tree::{make_directory, open_below, open_root};
+        use std::os::fd::AsFd;
+        let base = std::env::temp_dir().join(format!("polder-deep-{}", std::process::id()));
+        fs::create_dir_all(base.join("tree")).unwrap();
+        let base = fs::canonicalize(base).unwrap();
+        let mut here = open_root(&base.join("tree")).unwrap();
+        for _ in 0..1000 {
+            // Two at every level, one of them by a name that a mover would choose.
+            for name in ["deeper", ".up-1"] {
+                make_directory(here.as_fd(), name.as_ref(), 0o700).unwrap();
+            }
+            make_directory(open_below(here.as_fd(), ".up-1".as_ref()).unwrap().as_fd(), "x".as_ref(), 0o700).unwrap();
+            here = open_below(here.as_fd(), "deeper".as_ref()).unwrap();
+        }
+        let script = r#"ulimit -n 64 && exec "$0" --exact remove::tests::child --ignored --quiet"#;
+        let output = std::process::Command::new("sh")
+            .args(["-c", script])
+            .arg(std::env::current_exe().unwrap())
+            .env(DEEP, base.join("tree"))
+            .output()
+            .unwrap();
+        let left = base.join("tree").exists();
+        fs::remove_dir_all(base).unwrap();
+        assert!(output.status.success() && !left, "{output:?}");
     }
 }

@@ -6,6 +6,7 @@ use crate::content::read_bounded;
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
 use crate::patterns::Patterns;
+use crate::reach::{self, Reached};
 use crate::read::{open_host_file, open_own_file};
 use crate::relative::Relative;
 use crate::sides::Sides;
@@ -37,6 +38,8 @@ pub struct Item {
     pub change: Change,
     /// Why the host would execute it later.
     pub held: Option<&'static str>,
+    /// The paths of the change for which that is so: a rename has two.
+    pub held_at: Vec<Relative>,
     /// What the host did to the path since the run began.
     pub conflict: Option<String>,
     /// Why it is never applied.
@@ -86,12 +89,24 @@ impl Workspace {
         let too_many_copies = copies > count(&|change| change.what == What::Deleted && is_file(&change.before));
         let (began, known, deleted) = (self.about.began, &known, &deleted);
         let since = Since { began, file_system, known, deleted, too_many_copies };
-        let items = found.changes.into_iter().map(|change| judge(change, since, &hidden, &sides)).collect();
+        let reached =
+            reach::reached(&sides, &self.about.root, &found.changes).map_err(self.fault("look for links in"))?;
+        let against = Against { since, hidden: &hidden, reached: &reached };
+        let items = found.changes.into_iter().map(|change| judge(change, against, &sides)).collect();
         Ok(Review { items, forged: found.forged, sides, hidden })
     }
 }
 
-fn judge(change: Change, since: Since<'_>, hidden: &Patterns, sides: &Sides) -> Item {
+/// What can stand against a change, besides the change itself.
+#[derive(Clone, Copy)]
+struct Against<'a> {
+    since: Since<'a>,
+    hidden: &'a Patterns,
+    reached: &'a Reached,
+}
+
+fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
+    let Against { since, hidden, reached } = against;
     let hides = change.paths().any(|path| hidden.has(path));
     let special =
         |node: &Option<crate::Node>| matches!(node.as_ref().map(|node| &node.kind), Some(NodeKind::Special(_)));
@@ -106,18 +121,31 @@ fn judge(change: Change, since: Since<'_>, hidden: &Patterns, sides: &Sides) -> 
         },
         None => None,
     };
-    let held = change.paths().find_map(|path| {
+    let link = match change.after.as_ref().map(|node| &node.kind) {
+        Some(NodeKind::Symlink(target)) => Some(target.as_os_str()),
+        Some(NodeKind::File | NodeKind::Directory | NodeKind::Special(_)) | None => None,
+    };
+    let held_for = |path: &Relative| {
+        if let Some(why) =
+            reached.why(path, link.is_some()).or_else(|| link.and_then(|target| handoff::leads_out(path, target)))
+        {
+            return Some(why);
+        }
+        let link = link.is_some();
         if !handoff::wants_content(path) {
-            return held_back(Seen { path, before: Content::Unknown, after: Content::Unknown });
+            return held_back(Seen { path, link, before: Content::Unknown, after: Content::Unknown });
         }
         let (before, after) = contents(&change, sides);
         let before = as_content(before.as_ref().map(Option::as_deref));
         let after = as_content(after.as_ref().map(Option::as_deref));
-        held_back(Seen { path, before, after })
-    });
+        held_back(Seen { path, link, before, after })
+    };
+    let whys: Vec<_> = change.paths().filter_map(|path| Some((path.clone(), held_for(path)?))).collect();
+    let held = whys.first().map(|(_, why)| *why);
+    let held_at = whys.into_iter().map(|(path, _)| path).collect();
     let conflict = conflict(&change, since);
     let stripped = stripped(&change);
-    Item { held, conflict, refused, hidden: hides, stripped, change }
+    Item { held, held_at, conflict, refused, hidden: hides, stripped, change }
 }
 
 fn as_content(side: Option<Option<&[u8]>>) -> Content<'_> {

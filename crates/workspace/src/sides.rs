@@ -1,10 +1,9 @@
 //! The two sides of a workspace, held open: the layer, and the tree that it belongs to.
 
 use crate::store::StoreError;
-use crate::workspace::{UPPER, Workspace};
+use crate::workspace::Workspace;
 use polder_sys::tree;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 
 /// Layer and tree. What the paths mean can change; what these mean cannot.
 #[derive(Debug)]
@@ -16,8 +15,7 @@ pub(crate) struct Sides {
 impl Workspace {
     /// Opens both sides, if the tree is still the one that the workspace began with.
     pub(crate) fn sides(&self) -> Result<Sides, StoreError> {
-        let layer =
-            tree::open_below(self.directory.as_fd(), Path::new(UPPER)).map_err(self.fault("open the layer of"))?;
+        let layer = self.open_layer().map_err(self.fault("open the layer of"))?;
         let root = tree::open_root(&self.about.root).map_err(self.fault("open the tree of"))?;
         let found = tree::stat_of(root.as_fd()).map_err(self.fault("open the tree of"))?;
         if (found.device, found.inode) != (self.about.device, self.about.inode) {

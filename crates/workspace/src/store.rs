@@ -5,6 +5,7 @@
 use crate::about::{About, Began, Mode};
 use crate::branch::copy_layer;
 use crate::known;
+use crate::leftover;
 use crate::lock::{self, RunLock};
 use crate::name::Name;
 use crate::remove::remove_tree;
@@ -154,7 +155,10 @@ impl Store {
         };
         match why {
             Some(why) => Err(StoreError::Unsafe { place, why }),
-            None => Ok(Self { place, directory }),
+            None => {
+                leftover::clear(&place, directory.as_fd());
+                Ok(Self { place, directory })
+            }
         }
     }
 
@@ -228,7 +232,7 @@ impl Store {
         before: Option<&Workspace>,
         about: impl FnOnce(Began) -> About,
     ) -> io::Result<Workspace> {
-        let fresh = format!(".new-{id}-{}-{:?}", std::process::id(), std::thread::current().id());
+        let fresh = leftover::new(id);
         let place = self.place.join(&fresh);
         DirBuilder::new().mode(0o700).create(&place)?;
         let made = || -> io::Result<Workspace> {
@@ -245,8 +249,8 @@ impl Store {
                 tree::change_mode(self.directory.as_fd(), OsStr::new(&fresh), 0o711)?;
             }
             if let Some(before) = before {
-                let layer = |directory: &OwnedFd| tree::open_below(directory.as_fd(), Path::new(UPPER));
-                copy_layer(layer(&before.directory)?, layer(&own)?)?;
+                let layer = tree::open_below(own.as_fd(), Path::new(UPPER))?;
+                copy_layer(before.open_layer()?, layer)?;
                 known::copy(&before.place, &place)?;
             }
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;

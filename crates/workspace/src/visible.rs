@@ -40,7 +40,7 @@ fn visible(bytes: &[u8], also: impl Fn(char) -> bool) -> String {
 }
 
 /// Characters that take up space, stay in their place and look like something.
-fn is_plain(c: char) -> bool {
+pub fn is_plain(c: char) -> bool {
     let unseen = matches!(c,
         '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'

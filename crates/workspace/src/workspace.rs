@@ -1,6 +1,7 @@
 //! One workspace: where its layers are, and whose turn it is.
 
 use crate::about::{About, Keep, Mode};
+use crate::leftover;
 use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
 use crate::remove::{remove_below, remove_tree};
@@ -132,10 +133,19 @@ impl Workspace {
         Ok(())
     }
 
+    /// The layer. Its root is the root of the tree inside, so the command can have taken every permission away; it is ours.
+    pub(crate) fn open_layer(&self) -> io::Result<OwnedFd> {
+        let (own, name) = (self.directory.as_fd(), OsStr::new(UPPER));
+        let mode = tree::stat(own, name)?.mode;
+        if mode & 0o700 != 0o700 {
+            tree::change_mode(own, name, mode | 0o700)?;
+        }
+        tree::open_below(own, Path::new(UPPER))
+    }
+
     /// Whether the command left anything in the layer.
     pub fn is_changed(&self) -> Result<bool, StoreError> {
-        let upper = tree::open_below(self.directory.as_fd(), Path::new(UPPER));
-        let names = upper.and_then(|upper| tree::names(upper.as_fd()));
+        let names = self.open_layer().and_then(|upper| tree::names(upper.as_fd()));
         Ok(!names.map_err(self.fault("read the layer of"))?.is_empty())
     }
 
@@ -154,7 +164,7 @@ impl Workspace {
         let name = self.about.name.clone();
         let fault = |source| StoreError::Io { what: "remove", name: name.to_string(), source };
         // Nobody can begin with what is half gone: the new name is not one of a workspace.
-        let gone = self.place.with_file_name(format!(".gone-{}-{}", name, std::process::id()));
+        let gone = self.place.with_file_name(leftover::gone(name.as_str()));
         fs::rename(&self.place, &gone).map_err(fault)?;
         let removed = remove_tree(&gone).map_err(fault);
         drop(lock);

@@ -67,6 +67,18 @@ impl Answer {
         }
     }
 
+    /// Several things that all must work, here as in the control: the first that does not decides.
+    pub(crate) fn each_reached(answers: impl IntoIterator<Item = Self>) -> Self {
+        let mut count = 0;
+        for answer in answers {
+            match answer {
+                Self::Reached(_) => count += 1,
+                other => return other,
+            }
+        }
+        Self::Reached(format!("{count} things"))
+    }
+
     /// As one line between processes.
     pub(crate) fn to_line(&self) -> String {
         let (word, detail) = match self {

@@ -276,3 +276,39 @@ fn nothing_to_run_and_wrong_names_are_errors() {
     assert!(steps(&one, &["lnit"]).err.contains("there is no step `lnit`; defined are lint"));
     assert!(steps(&one, &["--input", "x"]).err.contains("is not NAME=VALUE"));
 }
+
+#[test]
+fn an_event_that_cannot_be_read_is_not_taken_for_no_pull_request() {
+    let place = place("steps:\n  ok: {exec: 'true'}\n");
+    place.write("event.json", "{\"pull_request\": {");
+    let said = |event: &str| -> Said {
+        let mut command = place.polder(&["steps"]);
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_PATH", place.dir().join(event));
+        command.output().expect("polder").into()
+    };
+    for event in ["event.json", "no-such-event.json"] {
+        let said = said(event);
+        assert!(said.code == 125 && said.err.contains("event"), "{said:?}");
+    }
+    place.write("event.json", "{}");
+    assert_eq!(said("event.json").code, 0);
+}
+
+#[test]
+fn a_step_does_not_write_the_report() {
+    let script =
+        "rm -f report.xml; ln -s ../elsewhere.xml report.xml; for f in .polder-report-*; do echo forged > $f; done";
+    let place = place(&format!("steps:\n  forge: {{exec: '{script}'}}\n"));
+    let said = steps(&place, &["--junit", "report.xml"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(place.read("work/report.xml").contains("<testsuite"));
+    assert!(!place.has("elsewhere.xml"));
+}
+
+#[test]
+fn output_that_is_lost_is_an_error() {
+    let place = place("steps:\n  ok: {exec: 'echo text'}\n");
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let said: Said = place.polder(&["steps"]).stdout(full()).output().expect("polder").into();
+    assert_eq!(said.code, 125, "{said:?}");
+}

@@ -3,7 +3,7 @@
 
 use polder_e2e::{Place, Said};
 use serde_json::Value;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::Stdio;
 
 /// A place whose tree has a few files.
@@ -169,4 +169,68 @@ fn an_unnamed_workspace_gets_a_name_and_the_newest_is_meant() {
     assert_eq!(place.says(&["workspace", "list"]).out.lines().count(), 2);
     place.says(&["workspace", "apply"]);
     assert_eq!(place.read("work/new.txt"), "second\n");
+}
+
+#[test]
+fn yes_to_a_directory_is_not_yes_to_what_is_in_it() {
+    let place = place();
+    run(&place, "task", "mkdir d; echo evil > d/evil.sh; echo ok > d/ok.txt");
+    let said = answered(&place, "y\nn\nn\n");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(place.has("work/d") && !place.has("work/d/evil.sh") && !place.has("work/d/ok.txt"), "{said:?}");
+    let said = answered(&place, "n\ny\n");
+    assert!(said.code == 0 && !place.has("work/d/evil.sh") && place.has("work/d/ok.txt"), "{said:?}");
+}
+
+#[test]
+fn nobody_runs_in_a_workspace_while_somebody_answers() {
+    let place = place();
+    run(&place, "task", "echo seen > new.txt");
+    let mut command = place.polder(&["workspace", "apply", "-p"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut asking = command.spawn().expect("polder");
+    // The first byte of the question: from here on somebody has seen the change.
+    let mut first = [0_u8; 1];
+    asking.stderr.as_mut().expect("stderr").read_exact(&mut first).expect("a question");
+    let other = place.says(&["run", "--workspace", "task", "--", "sh", "-c", "echo evil > new.txt"]);
+    assert!(other.code == 125 && other.err.contains("in use"), "{other:?}");
+    asking.stdin.take().expect("stdin").write_all(b"y\n").expect("an answer");
+    let said: Said = asking.wait_with_output().expect("polder").into();
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(place.read("work/new.txt"), "seen\n");
+}
+
+/// The first processes of the sandboxes that a process has started.
+fn children(pid: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn signal(signal: &str, pid: &str) {
+    let status = std::process::Command::new("kill").args([signal, pid]).status().expect("kill");
+    assert!(status.success(), "{signal} {pid}");
+}
+
+#[test]
+fn a_workspace_is_free_when_nobody_can_write_to_it_any_more() {
+    let place = place();
+    run(&place, "task", "echo seen > new.txt");
+    let mut command = place.polder(&["run", "--workspace", "task", "--", "sh", "-c", "echo up; exec sleep 1000"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = command.spawn().expect("polder");
+    running.stdout.as_mut().expect("stdout").read_exact(&mut [0_u8; 3]).expect("the command is up");
+    let inside = children(running.id());
+    // Those that end the sandbox when polder is gone are late.
+    inside.iter().for_each(|pid| signal("-STOP", pid));
+    running.kill().expect("kill");
+    running.wait().expect("wait");
+    let early = place.says(&["workspace", "apply", "task"]);
+    inside.iter().for_each(|pid| signal("-CONT", pid));
+    assert!(!inside.is_empty() && early.code == 125 && early.err.contains("in use"), "{inside:?} {early:?}");
+    assert!(!place.has("work/new.txt"));
+    while inside.iter().any(|pid| std::path::Path::new("/proc").join(pid).exists()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let late = place.says(&["workspace", "apply", "task"]);
+    assert!(late.code == 0 && place.has("work/new.txt"), "{late:?}");
 }

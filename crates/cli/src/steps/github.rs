@@ -4,10 +4,12 @@
 //! obeys nobody; the token is random and never enters a sandbox.
 
 use super::summary;
+use crate::exit::Failure;
 use polder::StepResult;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 /// The longest event that is read.
 const EVENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -87,20 +89,29 @@ fn cell(text: &str) -> String {
     safe
 }
 
-/// What `pr` stands for: the pull request of the event that started the job.
-pub(super) fn pull_request() -> Option<Value> {
-    let path = std::env::var_os("GITHUB_EVENT_PATH").filter(|_| is_here())?;
+/// What `pr` stands for: the pull request of the event that started the job. An event that cannot be read is an error: a
+/// condition about a pull request must not take one for none.
+pub(super) fn pull_request() -> Result<Option<Value>, Failure> {
+    let Some(path) = std::env::var_os("GITHUB_EVENT_PATH").filter(|path| is_here() && !path.is_empty()) else {
+        return Ok(None);
+    };
+    let shown = Path::new(&path).display().to_string();
     let mut text = String::new();
-    File::open(path).ok()?.take(EVENT_BYTES_MAX).read_to_string(&mut text).ok()?;
-    let event: Value = serde_json::from_str(&text).ok()?;
-    let pr = event.get("pull_request").filter(|pr| pr.is_object())?;
-    Some(json!({
-        "number": pr["number"],
-        "title": pr["title"],
-        "body": pr["body"],
-        "author": pr["user"]["login"],
-        "branch": pr["head"]["ref"],
-        "base": pr["base"]["ref"],
+    let read = File::open(&path).and_then(|file| file.take(EVENT_BYTES_MAX + 1).read_to_string(&mut text));
+    let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("cannot read the event `{shown}`: {why}"));
+    if read.map_err(|error| wrong(&error))? as u64 > EVENT_BYTES_MAX {
+        return Err(wrong(&format!("it has more than {EVENT_BYTES_MAX} bytes")));
+    }
+    let event: Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    Ok(event.get("pull_request").filter(|pr| pr.is_object()).map(|pr| {
+        json!({
+            "number": pr["number"],
+            "title": pr["title"],
+            "body": pr["body"],
+            "author": pr["user"]["login"],
+            "branch": pr["head"]["ref"],
+            "base": pr["base"]["ref"],
+        })
     }))
 }
 

@@ -178,8 +178,8 @@ impl Show {
         format!("[{}/{}] {}", self.done, self.names.len(), running.join(" · "))
     }
 
-    pub(super) fn end(&mut self, results: &[StepResult]) {
-        let _ = summary::table(results).iter().try_for_each(|line| self.lines.say_bare(line));
+    pub(super) fn end(&mut self, results: &[StepResult]) -> io::Result<()> {
+        summary::table(results).iter().try_for_each(|line| self.lines.say_bare(line))
     }
 }
 

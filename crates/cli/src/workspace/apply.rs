@@ -1,6 +1,6 @@
 //! `polder workspace apply`.
 
-use super::{ask, json, print, shown, which};
+use super::{ask, json, print, print_json, shown, which};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
 use polder_workspace::{Applied, Choice, Relative, Settled, Unwatched, Verdict, Workspace};
@@ -18,12 +18,16 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     }
     let mut choice = Choice {
         paths: args.path.clone(),
+        exact: BTreeSet::new(),
         hunks: hunks(&args.hunk)?,
         include_held: args.include_held.clone(),
         force: args.force.clone(),
     };
+    // From before the first question: nobody runs in the workspace while somebody reads what is in it.
+    let lock = workspace.lock_for_run()?;
+    let review = workspace.review()?;
     if args.patch {
-        match ask::ask(&workspace, choice)? {
+        match ask::ask(&review, choice)? {
             Some(chosen) => choice = chosen,
             None => {
                 print("nothing was chosen")?;
@@ -31,9 +35,9 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
             }
         }
     }
-    let applied = workspace.apply(&choice, &mut Unwatched)?;
+    let applied = workspace.apply_reviewed(&lock, review, &choice, &mut Unwatched)?;
     if args.json {
-        print(&as_json(&workspace, &applied).to_string())?;
+        print_json(&as_json(&workspace, &applied))?;
     } else {
         print(&as_text(&applied))?;
     }
@@ -44,17 +48,21 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
 
 fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     let settled = if args.resume { workspace.resume(&mut Unwatched)? } else { workspace.abort(&mut Unwatched)? };
-    let told = match settled {
-        Settled::Applied => "applied",
-        Settled::NotApplied => "not applied",
-        Settled::Nothing => "nothing was interrupted",
+    let (told, left) = match settled {
+        Settled::Applied => ("applied", Vec::new()),
+        Settled::NotApplied { left } => ("not applied", left),
+        Settled::Nothing => ("nothing was interrupted", Vec::new()),
     };
     if args.json {
-        print(&json!({"workspace": workspace.name().as_str(), "state": told}).to_string())?;
+        let left: Vec<_> = left.iter().map(json::path).collect();
+        print_json(&json!({"workspace": workspace.name().as_str(), "state": told, "left": left}))?;
     } else {
         print(told)?;
+        for path in &left {
+            print(&format!("left alone {}: it changed meanwhile, or cannot be reached", shown(path)))?;
+        }
     }
-    Ok(0)
+    Ok(if left.is_empty() { 0 } else { LEFT_OUT })
 }
 
 /// `FILE:N`, several for one file.

@@ -3,7 +3,7 @@
 use super::paint::{self, Paint};
 use super::{print, shown};
 use crate::exit::Failure;
-use polder_workspace::{Choice, Item, Text, Workspace};
+use polder_workspace::{Choice, Review, Text};
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
 
@@ -23,8 +23,7 @@ enum Answer {
 }
 
 /// The choice, narrowed by what was answered; nothing if nothing was chosen.
-pub(crate) fn ask(workspace: &Workspace, choice: Choice) -> Result<Option<Choice>, Failure> {
-    let review = workspace.review()?;
+pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Failure> {
     let paint = Paint::for_stdout();
     let mut chosen = Choice { paths: Vec::new(), ..choice.clone() };
     let items = review.only(&choice.paths)?;
@@ -33,7 +32,7 @@ pub(crate) fn ask(workspace: &Workspace, choice: Choice) -> Result<Option<Choice
         let Text::Hunks(hunks) = &text else {
             print(&paint::item(item, &text, paint))?;
             match answer("apply this change")? {
-                Answer::Yes | Answer::All => chosen.paths.push(exactly(item)),
+                Answer::Yes | Answer::All => drop(chosen.exact.insert(item.change.path.clone())),
                 Answer::No | Answer::None => {}
                 Answer::Quit => break 'items,
             }
@@ -59,7 +58,7 @@ pub(crate) fn ask(workspace: &Workspace, choice: Choice) -> Result<Option<Choice
             }
         }
         if hunks.is_empty() || taken.len() == hunks.len() {
-            chosen.paths.push(exactly(item));
+            chosen.exact.insert(item.change.path.clone());
         } else if !taken.is_empty() {
             chosen.hunks.insert(item.change.path.clone(), taken);
         }
@@ -67,13 +66,7 @@ pub(crate) fn ask(workspace: &Workspace, choice: Choice) -> Result<Option<Choice
             break;
         }
     }
-    Ok((!chosen.paths.is_empty() || !chosen.hunks.is_empty()).then_some(chosen))
-}
-
-/// A pattern that means this path, whatever characters are in it.
-fn exactly(item: &Item) -> String {
-    let path = item.change.path.as_path().to_string_lossy();
-    path.chars().flat_map(|c| if "*?[]{}\\!".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
+    Ok((!chosen.exact.is_empty() || !chosen.hunks.is_empty()).then_some(chosen))
 }
 
 fn answer(question: &str) -> Result<Answer, Failure> {

@@ -4,7 +4,7 @@ use super::paint::{self, Paint};
 use super::{json, print, shown, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::Failure;
-use polder_workspace::{Item, Review};
+use polder_workspace::{Item, Line, Review, Text, Workspace};
 use serde_json::json;
 
 pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
@@ -12,27 +12,15 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     let review = workspace.review()?;
     let items = review.only(&args.path)?;
     if args.json {
-        let changes: Vec<_> = items
-            .iter()
-            .map(|item| {
-                let mut told = json::item(item);
-                if !args.stat {
-                    told["text"] = json::text(&review.text(item));
-                }
-                told
-            })
-            .collect();
-        let (name, root) = (workspace.name().as_str(), workspace.root().to_string_lossy());
-        let refused = json::forged(&review.forged);
-        print(&json!({"workspace": name, "root": root, "changes": changes, "refused": refused}).to_string())?;
-        return Ok(0);
+        return as_json(&workspace, &review, &items, args.stat);
     }
     let paint = Paint::for_stdout();
+    let mut budget = Budget::new();
     for item in &items {
         if args.stat {
             print(&stat(&review, item))?;
         } else {
-            print(&paint::item(item, &review.text(item), paint))?;
+            print(&paint::item(item, &budget.text(&review, item), paint))?;
         }
     }
     for forged in &review.forged {
@@ -40,6 +28,64 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     }
     print(&summary(&items, review.forged.len()))?;
     Ok(0)
+}
+
+/// One change after the other: all of them at once could be more than the memory holds.
+fn as_json(workspace: &Workspace, review: &Review, items: &[&Item], stat: bool) -> Result<u8, Failure> {
+    let mut budget = Budget::new();
+    let (name, root) = (json!(workspace.name().as_str()), json!(workspace.root().to_string_lossy()));
+    print(&json::escaped(&format!("{{\"workspace\":{name},\"root\":{root},\"changes\":[")))?;
+    for (index, item) in items.iter().enumerate() {
+        let mut told = json::item(item);
+        if !stat {
+            told["text"] = json::text(&budget.text(review, item));
+        }
+        let comma = if index + 1 < items.len() { "," } else { "" };
+        print(&json::escaped(&format!("{told}{comma}")))?;
+    }
+    print(&json::escaped(&format!("],\"refused\":{}}}", json!(json::forged(&review.forged)))))?;
+    Ok(0)
+}
+
+/// What is shown line by line, of one file and of all. A layer can have one large file under any number of names.
+struct Budget {
+    bytes_left: usize,
+}
+
+impl Budget {
+    const LINES_OF_ONE: usize = 50_000;
+    const BYTES_OF_ALL: usize = 64 << 20;
+
+    fn new() -> Self {
+        Self { bytes_left: Self::BYTES_OF_ALL }
+    }
+
+    /// The change of an item's content, as far as there is room for it.
+    fn text(&mut self, review: &Review, item: &Item) -> Text {
+        if self.bytes_left == 0 {
+            return Text::TooLarge;
+        }
+        self.admit(review.text(item))
+    }
+
+    fn admit(&mut self, text: Text) -> Text {
+        let Text::Hunks(hunks) = &text else { return text };
+        let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
+        let bytes: usize = lines()
+            .map(|line| match line {
+                Line::Same(bytes) | Line::Removed(bytes) | Line::Added(bytes) => bytes.len(),
+            })
+            .sum();
+        if lines().count() > Self::LINES_OF_ONE {
+            return Text::TooLarge;
+        }
+        if bytes > self.bytes_left {
+            self.bytes_left = 0;
+            return Text::TooLarge;
+        }
+        self.bytes_left -= bytes;
+        text
+    }
 }
 
 fn stat(review: &Review, item: &Item) -> String {
@@ -68,4 +114,22 @@ fn summary(items: &[&Item], forged: usize) -> String {
         }
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Budget;
+    use polder_workspace::{Text, hunks};
+
+    #[test]
+    fn what_is_shown_has_an_end() {
+        let text = |lines: usize, line: &str| Text::Hunks(hunks(b"", line.repeat(lines).as_bytes()));
+        let mut budget = Budget::new();
+        assert_eq!(budget.admit(text(Budget::LINES_OF_ONE + 1, "\n")), Text::TooLarge);
+        assert_eq!(budget.admit(text(10, "line\n")), text(10, "line\n"));
+        assert_eq!(budget.bytes_left, Budget::BYTES_OF_ALL - 50);
+        budget.bytes_left = 49;
+        assert_eq!(budget.admit(text(10, "line\n")), Text::TooLarge);
+        assert_eq!(budget.bytes_left, 0, "and nothing more");
+    }
 }

@@ -1,7 +1,24 @@
 //! Changes as JSON: paths are text, or `{"hex": …}` where they are not.
 
-use polder_workspace::{Forged, Item, Line, Node, NodeKind, Relative, Text, Verdict, What};
+use polder_workspace::{Forged, Item, Line, Node, NodeKind, Relative, Text, Verdict, What, is_plain};
 use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// JSON with everything escaped that is not plain; outside of its texts there is nothing of that kind.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_plain(c) {
+            out.push(c);
+        } else {
+            let mut units = [0_u16; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    out
+}
 
 pub(crate) fn path(path: &Relative) -> Value {
     serde_json::to_value(path).unwrap_or(Value::Null)
@@ -74,5 +91,20 @@ pub(crate) fn verdict(verdict: &Verdict) -> (&'static str, Option<&str>) {
         Verdict::Held(why) => ("held back", Some(why)),
         Verdict::Conflict(why) => ("conflict", Some(why)),
         Verdict::Refused(why) => ("refused", Some(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn json_says_the_same_and_nothing_to_a_terminal() {
+        let value = json!({"path": "a\u{9b}31m\u{202e}b\u{e0041}\u{1b}", "plain": "ü\\ \"q\""});
+        let text = escaped(&value.to_string());
+        assert!(text.contains("\\u009b") && text.contains("\\u202e") && text.contains("ü"), "{text}");
+        assert!(!text.chars().any(|c| !polder_workspace::is_plain(c)), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

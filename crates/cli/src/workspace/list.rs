@@ -1,6 +1,6 @@
 //! `polder workspace list`.
 
-use super::{print, shown_path, store};
+use super::{print, print_json, shown_path, store};
 use crate::args::WorkspaceListArgs;
 use crate::exit::Failure;
 use polder_workspace::Workspace;
@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) fn list(args: &WorkspaceListArgs) -> Result<u8, Failure> {
     let all = store()?.list()?;
     if args.json {
-        let all: Vec<_> = all.iter().map(described).collect::<Result<_, Failure>>()?;
-        print(&json!({ "workspaces": all }).to_string())?;
+        let all: Vec<_> = all.iter().map(described).collect();
+        print_json(&json!({ "workspaces": all }))?;
         return Ok(0);
     }
     if all.is_empty() {
@@ -21,19 +21,19 @@ pub(crate) fn list(args: &WorkspaceListArgs) -> Result<u8, Failure> {
     for workspace in &all {
         let (name, mode) = (workspace.name().as_str(), workspace.mode().name());
         let (when, root) = (since(workspace), shown_path(workspace.root()));
-        print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root}", state(workspace)?))?;
+        print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root}", state(workspace)))?;
     }
     Ok(0)
 }
 
-fn state(workspace: &Workspace) -> Result<&'static str, Failure> {
-    Ok(if workspace.is_interrupted() {
-        "interrupted"
-    } else if workspace.is_changed()? {
-        "changed"
-    } else {
-        "empty"
-    })
+/// One that cannot be read is no reason to hide the others; what is wrong with it, its other verbs say.
+fn state(workspace: &Workspace) -> &'static str {
+    match workspace.is_changed() {
+        _ if workspace.is_interrupted() => "interrupted",
+        Ok(true) => "changed",
+        Ok(false) => "empty",
+        Err(_) => "unreadable",
+    }
 }
 
 fn began(workspace: &Workspace) -> SystemTime {
@@ -44,13 +44,13 @@ fn since(workspace: &Workspace) -> String {
     humantime::format_rfc3339_seconds(began(workspace)).to_string()
 }
 
-fn described(workspace: &Workspace) -> Result<serde_json::Value, Failure> {
-    Ok(json!({
+fn described(workspace: &Workspace) -> serde_json::Value {
+    json!({
         "name": workspace.name().as_str(),
         "root": workspace.root().to_string_lossy(),
         "mode": workspace.mode().name(),
-        "state": state(workspace)?,
+        "state": state(workspace),
         "began": since(workspace),
         "parent": workspace.parent().map(|name| name.as_str()),
-    }))
+    })
 }

@@ -1,6 +1,6 @@
 //! `polder workspace discard` and `polder workspace revert`.
 
-use super::{json, print, shown, which};
+use super::{json, print, print_json, shown, which};
 use crate::args::{WorkspaceDiscardArgs, WorkspaceRevertArgs};
 use crate::exit::Failure;
 use polder_workspace::Unwatched;
@@ -13,7 +13,7 @@ pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
     let lock = workspace.lock_for_run()?;
     workspace.discard(lock)?;
     if args.json {
-        print(&json!({"workspace": name, "state": "discarded"}).to_string())?;
+        print_json(&json!({"workspace": name, "state": "discarded"}))?;
     } else {
         print(&format!("discarded {name}"))?;
     }
@@ -29,7 +29,7 @@ pub(crate) fn revert(args: &WorkspaceRevertArgs) -> Result<u8, Failure> {
     if args.json {
         let paths = |paths: &[polder_workspace::Relative]| paths.iter().map(json::path).collect::<Vec<_>>();
         let (restored, refused) = (paths(&done.restored), paths(&done.refused));
-        print(&json!({"workspace": workspace.name().as_str(), "reverted": restored, "refused": refused}).to_string())?;
+        print_json(&json!({"workspace": workspace.name().as_str(), "reverted": restored, "refused": refused}))?;
     } else {
         for path in &done.restored {
             print(&format!("reverted {}", shown(path)))?;

@@ -10,7 +10,7 @@ use polder_sys::cgroup::Cgroup;
 use polder_sys::{Command, FIRST_ADDED, Finish, Foreign, ForeignError, Step};
 use std::ffi::CString;
 use std::io::ErrorKind;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use std::path::Path;
 const OURS: u64 = 2;
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers } = services;
+    let Services { stdio, terminal, ahead: _, layers, kept } = services;
     let (plan, host) = (fitted.plan(), fitted.host());
     let writable = plan.files.shown.iter().filter(|shown| shown.access == Access::ReadWrite);
     let writable: Vec<&Path> = writable.map(|shown| shown.host.as_path()).collect();
@@ -62,6 +62,7 @@ pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Runni
         finish: Some(&finish),
         inside: &inside,
         stdio: &stdio,
+        kept: kept.as_ref().map(AsFd::as_fd),
         tidies: false,
     })
     .map_err(|error| explain(error, &path))?;

@@ -201,6 +201,7 @@ fn try_launch(path: &Path, host: &HostFacts) -> Result<(), TrialError> {
         finish: Some(&finish),
         inside: &inside,
         stdio: &[null()?, null()?, null()?],
+        kept: None,
         tidies: false,
     });
     match launched {

@@ -19,7 +19,7 @@ fn daemons() -> Vec<(Kind, Client)> {
     let declared = std::env::var("POLDER_TEST_HAS").unwrap_or_default();
     let has = |name: &str| declared.split(',').any(|word| word == name);
     let mut found = Vec::new();
-    for (kind, name) in [(Kind::Docker, "docker-daemon"), (Kind::Podman, "podman-daemon")] {
+    for (kind, name) in [(Kind::Docker, "docker"), (Kind::Podman, "podman")] {
         if has(name) {
             let client = daemon::connect(kind, &machine(Path::new("/nonexistent")), None);
             found.push((kind, client.unwrap_or_else(|error| panic!("declared and missing: {error}"))));

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers } = services;
+    let Services { stdio, terminal, ahead: _, layers, kept } = services;
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
@@ -73,7 +73,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         None => None,
     };
     let Lowered { ground, inside, .. } = lowered;
-    let recipe = Recipe { ground, inside, cgroup: None, stdio };
+    let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
     let launched = container.enter(&recipe).map_err(describe)?;
     drop(held);
     Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), beside, container }))

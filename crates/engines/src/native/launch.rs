@@ -7,13 +7,13 @@ use polder_sys::Recipe;
 use polder_sys::cgroup::Cgroup;
 
 pub(super) fn launch(fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead, layers } = services;
+    let Services { stdio, terminal, ahead, layers, kept } = services;
     let layers = layers_of(fitted.plan(), layers)?;
     let Lowered { ground, inside } = lower(&fitted, layers.as_ref(), terminal);
     // The shim is one of those that are counted.
     let cgroup = make_cgroup(&fitted, 1)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
-    let recipe = Recipe { ground, inside, cgroup: entrance, stdio };
+    let recipe = Recipe { ground, inside, cgroup: entrance, stdio, kept };
     // On failure the cgroup is dropped after everything that was in it.
     let launched = polder_sys::spawn(&recipe, ahead.and_then(HeadStart::claim)).map_err(describe)?;
     Ok(Box::new(ShimmedRun::new(launched, cgroup, fitted.plan())))

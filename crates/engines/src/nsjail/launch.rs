@@ -6,6 +6,7 @@ use crate::shimmed::{Call, Program, c, find, launch_by, layers_of, setup, trial,
 use polder_engine::{Availability, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_sys::{FIRST_ADDED, Staging};
+use std::os::fd::AsFd;
 
 /// The shim, and the program that waits for it.
 const BESIDE: u64 = 2;
@@ -25,12 +26,12 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers } = services;
+    let Services { stdio, terminal, ahead: _, layers, kept } = services;
     let layers = layers_of(fitted.plan(), layers)?;
     let Lowered { staging, configuration, inside } = lower(fitted, layers.as_ref(), terminal);
     let program = find(PROGRAM, fitted.host(), Some(fitted.plan()))
         .map_err(|reason| setup(std::io::Error::other(reason), Some(remedy())))?;
-    launch_by(&call(program, &configuration, staging)?, fitted, &inside, &stdio, BESIDE)
+    launch_by(&call(program, &configuration, staging)?, fitted, &inside, &stdio, kept.as_ref().map(AsFd::as_fd), BESIDE)
 }
 
 /// The call of the program: all that it is to do comes by a descriptor.

@@ -11,7 +11,7 @@ use polder_sys::cgroup::{Cgroup, Entrance};
 use polder_sys::{Command, Foreign, ForeignError, Inside, Staging};
 use std::ffi::{CString, OsString};
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -111,13 +111,15 @@ impl Call {
         cgroup: Option<&Entrance>,
         inside: &Inside,
         stdio: &[OwnedFd; 3],
+        kept: Option<BorrowedFd<'_>>,
     ) -> Result<polder_sys::Launched, ForeignError> {
         let Self { added, staging, passing, tidies, .. } = self;
         let tidies = *tidies;
         let (program, staging) = (&self.command(), staging.as_ref());
         let mut tries = 1;
         loop {
-            let foreign = Foreign { program, added, outer: None, staging, cgroup, finish: None, inside, stdio, tidies };
+            let foreign =
+                Foreign { program, added, outer: None, staging, cgroup, finish: None, inside, stdio, kept, tidies };
             match polder_sys::spawn_foreign(&foreign) {
                 Err(ForeignError::Ended { said })
                     if tries < TRIES_MAX && passing.iter().any(|words| said.contains(words)) =>
@@ -137,11 +139,12 @@ pub(crate) fn launch_by(
     fitted: &Fitted,
     inside: &Inside,
     stdio: &[OwnedFd; 3],
+    kept: Option<BorrowedFd<'_>>,
     beside: u64,
 ) -> Result<Box<dyn Running>, LaunchError> {
     let cgroup = super::make_cgroup(fitted, beside)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
-    let launched = call.spawn(entrance.as_ref(), inside, stdio).map_err(|error| foreign(call, error))?;
+    let launched = call.spawn(entrance.as_ref(), inside, stdio, kept).map_err(|error| foreign(call, error))?;
     Ok(Box::new(ShimmedRun::new(launched, cgroup, fitted.plan())))
 }
 
@@ -168,7 +171,7 @@ pub(crate) fn trial(call: &Call) -> Result<(), LaunchError> {
         file.map(OwnedFd::from).map_err(|error| setup(error, None))
     };
     let stdio = [null()?, null()?, null()?];
-    let mut launched = call.spawn(None, &inside, &stdio).map_err(|error| foreign(call, error))?;
+    let mut launched = call.spawn(None, &inside, &stdio, None).map_err(|error| foreign(call, error))?;
     match launched.report() {
         polder_sys::Report::Ended(ended) if ended.code == Some(0) => Ok(()),
         other => Err(setup(std::io::Error::other(format!("a command that does nothing ended as {other:?}")), None)),

@@ -21,6 +21,11 @@ fn a_value_is_named_as_its_place_needs_it() {
             "cat <<-E | tr a b\n\t{{ env.X }}\n\tE\necho '{{ env.X }}'",
             "cat <<-E | tr a b\n\t${V1}\n\tE\necho ''\"${V1}\"''",
         ),
+        (
+            "[ {{ env.X }} = a ] && [[ a == b ]] && echo {{ env.X }}",
+            "[ \"${V1}\" = a ] && [[ a == b ]] && echo \"${V1}\"",
+        ),
+        ("[[ -n $(cat {{ env.X }}) ]]; a[1]={{ env.X }}", "[[ -n $(cat \"${V1}\") ]]; a[1]=\"${V1}\""),
         ("cat <<A <<B\na\nA\n{{ env.X }}\nB\n{{ env.X }}", "cat <<A <<B\na\nA\n${V1}\nB\n\"${V1}\""),
     ] {
         assert_eq!(script_of(text).as_deref(), Ok(wanted), "{text}");
@@ -37,6 +42,10 @@ fn a_place_where_a_shell_would_parse_it_is_refused() {
         "echo ${y:-{{ env.X }}}",
         "cat <<'E'\n{{ env.X }}\nE\n",
         "echo $'{{ env.X }}'",
+        "[[ {{ env.X }} -eq 1 ]]",
+        "if [[ \"{{ env.X }}\" -eq 1 ]]; then :; fi",
+        "a[{{ env.X }}]=1",
+        "a['{{ env.X }}']=1",
     ] {
         assert!(script_of(text).is_err(), "{text}: {:?}", script_of(text));
     }

@@ -59,7 +59,7 @@ impl Cell {
     }
 
     fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
-        let Recipe { ground, inside, cgroup, stdio } = recipe;
+        let Recipe { ground, inside, cgroup, stdio, kept } = recipe;
         let trees = give_identity(self.shim.pid, ground.identity, &ground.steps, stdio)?;
         let doors = match cgroup {
             Some(Entrance::Join(doors)) => doors.as_slice(),
@@ -67,7 +67,8 @@ impl Cell {
         };
         let more: Vec<_> = doors.iter().chain(&trees).map(AsRawFd::as_raw_fd).collect();
         let image = image::encode(Some(ground), None, inside);
-        let go = Go { image, made_by: MadeBy::Us, stdio, doors: doors.len(), more: &more };
+        let kept = kept.as_ref().map(AsFd::as_fd);
+        let go = Go { image, made_by: MadeBy::Us, stdio, doors: doors.len(), more: &more, kept };
         let Self { shim, control, .. } = self;
         Launched::new(shim, control).start(&go, &ground.steps, None)
     }

@@ -111,7 +111,7 @@ impl Porter {
 
     /// Lets a run in: returns when its command has been executed, or with what kept it from that.
     pub fn enter(&self, recipe: &Recipe) -> Result<Launched, SpawnError> {
-        let Recipe { ground, inside, cgroup: _, stdio } = recipe;
+        let Recipe { ground, inside, cgroup: _, stdio, kept } = recipe;
         let (ours, theirs) = socket_pair().map_err(caller("make the control socket", "socketpair"))?;
         let shim = self.ask(ground.identity, ground.net, theirs.as_fd())?;
         drop(theirs);
@@ -124,7 +124,8 @@ impl Porter {
         };
         let more: Vec<_> = trees.iter().map(AsRawFd::as_raw_fd).collect();
         let image = image::encode(Some(ground), None, inside);
-        let go = Go { image, made_by: MadeBy::Us, stdio, doors: 0, more: &more };
+        let kept = kept.as_ref().map(AsFd::as_fd);
+        let go = Go { image, made_by: MadeBy::Us, stdio, doors: 0, more: &more, kept };
         Launched::new(shim, ours).start(&go, &ground.steps, Some(PATIENCE))
     }
 

@@ -87,6 +87,8 @@ pub struct Foreign<'a> {
     pub inside: &'a Inside,
     /// The command's streams.
     pub stdio: &'a [OwnedFd; 3],
+    /// What the shim holds open until nothing of the sandbox is left, such as a lock. The command does not get it.
+    pub kept: Option<BorrowedFd<'a>>,
     /// Whether the program removes files of its own when its shim has ended; if not, it is ended then, too.
     pub tidies: bool,
 }
@@ -170,7 +172,7 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
     if !can_be_shim() {
         return Err(ForeignError::NoShim);
     }
-    let Foreign { program, added, outer, staging, cgroup, finish, inside, stdio, tidies } = *foreign;
+    let Foreign { program, added, outer, staging, cgroup, finish, inside, stdio, kept, tidies } = *foreign;
     let io =
         |what, call| move |error: std::io::Error| caller(what, call)(Errno(error.raw_os_error().unwrap_or(libc::EIO)));
     let ranged = staging.is_some_and(|staging| matches!(staging.identity, Identity::Range { .. }));
@@ -251,7 +253,7 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
         }
     }
     let image = image::encode(None, finish, inside);
-    let go = Go { image, made_by: MadeBy::Program, stdio, doors: 0, more: &[] };
+    let go = Go { image, made_by: MadeBy::Program, stdio, doors: 0, more: &[], kept };
     let steps = match (staging, finish) {
         (Some(staging), _) => &staging.steps,
         (None, Some(finish)) => &finish.steps,

@@ -413,10 +413,10 @@ impl Launched {
     /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that. `patience` is for
     /// a program between us and the shim, which may never get to it.
     pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step], patience: Option<Duration>) -> Result<Self, SpawnError> {
-        let Go { image, made_by, stdio, doors, more } = go;
+        let Go { image, made_by, stdio, doors, more, kept } = go;
         let file = in_memory(image).map_err(caller("hand over the recipe", "memfd_create"))?;
         let first = [file.as_raw_fd()].into_iter().chain(stdio.iter().map(AsRawFd::as_raw_fd));
-        let handed: Vec<_> = first.chain(more.iter().copied()).collect();
+        let handed: Vec<_> = first.chain(kept.iter().map(AsRawFd::as_raw_fd)).chain(more.iter().copied()).collect();
         // What we have made ourselves needs no comparison.
         let (pids, users) = match made_by {
             MadeBy::Us => (0, 0),
@@ -425,7 +425,9 @@ impl Launched {
                 user_namespace().map_err(caller("find the user namespace", "stat"))?,
             ),
         };
-        let record = Record { a: *doors as i32, d: image.len() as u64, e: pids, f: users, ..Record::new(Tag::Go) };
+        let keeps = i32::from(kept.is_some());
+        let record =
+            Record { a: *doors as i32, b: keeps, d: image.len() as u64, e: pids, f: users, ..Record::new(Tag::Go) };
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
             Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => {
@@ -494,6 +496,8 @@ pub(crate) struct Go<'a> {
     pub(crate) doors: usize,
     /// Further descriptors.
     pub(crate) more: &'a [RawFd],
+    /// What the shim holds open to its end.
+    pub(crate) kept: Option<BorrowedFd<'a>>,
 }
 
 pub(crate) fn caller(what: &str, call: &'static str) -> impl FnOnce(Errno) -> SpawnError {

@@ -24,6 +24,8 @@ pub struct Recipe {
     pub cgroup: Option<Entrance>,
     /// Standard input, output and error of the command; ignored with a terminal.
     pub stdio: [OwnedFd; 3],
+    /// What the shim holds open until nothing of the sandbox is left, such as a lock. The command does not get it.
+    pub kept: Option<OwnedFd>,
 }
 
 /// What is built around the command: its namespaces and its root.

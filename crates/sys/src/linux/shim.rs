@@ -14,7 +14,7 @@ use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
 use crate::Terminal;
 use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -41,9 +41,9 @@ pub(crate) fn live_on_built(control: OwnedFd) -> ! {
         creds::adopt_orphans()
     };
     let answer = at(Stage::Lifeline, lifeline()).map_err(failed).and_then(|()| settle(None, control.as_fd())).and_then(
-        |(inside, streams, mask)| {
+        |settled| {
             at(Stage::Privileges, creds::empty_bounding_set(&[])).map_err(failed)?;
-            start(inside, streams, mask, Maker::Program, control.as_fd())
+            start(settled, Maker::Program, control.as_fd())
         },
     );
     go_on(answer, control)
@@ -128,17 +128,24 @@ fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, R
     // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
     let proc = prepare(net).map_err(failed)?;
-    let (inside, streams, mask) = settle(Some((net, proc)), control)?;
-    start(inside, streams, mask, Maker::Caller, control)
+    let settled = settle(Some((net, proc)), control)?;
+    start(settled, Maker::Caller, control)
 }
 
-/// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts.
+/// What is there when the ground is built.
+struct Settled<'a> {
+    inside: InsideImage<'a>,
+    streams: [Option<OwnedFd>; 3],
+    /// Held open until we end, and with us everybody inside.
+    kept: Option<OwnedFd>,
+    mask: libc::mode_t,
+}
+
+/// The recipe comes, and the ground is built. What was handed over is used up or closed before the command starts, but
+/// for what is to be kept.
 ///
 /// `made` is what was made before, if it was us who made the namespaces.
-fn settle(
-    made: Option<(NetNamespace, OwnedFd)>,
-    control: BorrowedFd<'_>,
-) -> Result<(InsideImage<'static>, [Option<OwnedFd>; 3], libc::mode_t), Record> {
+fn settle(made: Option<(NetNamespace, OwnedFd)>, control: BorrowedFd<'_>) -> Result<Settled<'static>, Record> {
     let mut descriptors = [const { None::<OwnedFd> }; DESCRIPTORS_MAX];
     let go = wait_for_go(control, &mut descriptors).map_err(failed)?;
     let malformed = || failed(Failure { stage: Stage::Recipe, index: 0, errno: Errno(libc::EBADMSG) });
@@ -147,6 +154,11 @@ fn settle(
     let image = at(Stage::Recipe, map(image.as_fd(), go.d as usize)).map_err(failed)?;
     let Image { ground, finish: end, inside } = Image::decode(image).ok_or_else(malformed)?;
     let (streams, rest) = rest.split_at_mut(3);
+    let (kept, rest) = rest.split_at_mut(usize::from(go.b == 1));
+    let kept = kept.first_mut().and_then(Option::take);
+    if kept.is_none() && go.b != 0 {
+        return Err(malformed());
+    }
     let (doors, trees) = rest.split_at_mut_checked(go.a as usize).ok_or_else(malformed)?;
 
     // SAFETY: a plain number. From here on modes are given exactly.
@@ -166,17 +178,12 @@ fn settle(
         }
         _ => return Err(malformed()),
     }
-    Ok((inside, [0, 1, 2].map(|number| streams[number].take()), mask))
+    Ok(Settled { inside, streams: [0, 1, 2].map(|number| streams[number].take()), kept, mask })
 }
 
 /// What every Linux engine's shim does on the ground it finds: gives everything up and starts the command.
-fn start<'a>(
-    inside: InsideImage<'a>,
-    streams: [Option<OwnedFd>; 3],
-    mask: libc::mode_t,
-    maker: Maker,
-    control: BorrowedFd<'_>,
-) -> Result<Begun<'a>, Record> {
+fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Result<Begun<'a>, Record> {
+    let Settled { inside, streams, kept, mask } = settled;
     give_up(&inside).map_err(failed)?;
     let stage = |stage| move |errno| failed(Failure { stage, index: 0, errno });
     match inside.command.terminal {
@@ -188,7 +195,9 @@ fn start<'a>(
     }
     .map_err(stage(Stage::Terminal))?;
     // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
-    close_all_but(control.as_raw_fd()).map_err(stage(Stage::Descriptors))?;
+    // Nobody closes what is kept: it ends with us.
+    let kept = kept.map(IntoRawFd::into_raw_fd);
+    close_all_but(control.as_raw_fd(), kept).map_err(stage(Stage::Descriptors))?;
 
     let listener = Listener::new(&inside).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
@@ -361,15 +370,20 @@ fn open_terminal(size: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
     wire::send(control, &Record::new(Tag::Master), &[master.as_raw_fd()])
 }
 
-fn close_all_but(kept: RawFd) -> Result<(), Errno> {
+fn close_all_but(control: RawFd, kept: Option<RawFd>) -> Result<(), Errno> {
     let close = |first: RawFd, last: libc::c_uint, flags: libc::c_uint| {
         // SAFETY: plain numbers.
         check(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
     };
-    if kept > 3 {
-        close(3, (kept - 1) as libc::c_uint, 0)?;
+    let kept = kept.unwrap_or(control);
+    let mut first = 3;
+    for stays in [control.min(kept), control.max(kept)] {
+        if stays > first {
+            close(first, (stays - 1) as libc::c_uint, 0)?;
+        }
+        first = first.max(stays + 1);
     }
-    close(kept.max(2) + 1, libc::c_uint::MAX, 0)?;
+    close(first, libc::c_uint::MAX, 0)?;
     close(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
 }
 
@@ -432,7 +446,7 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
         let filter = syscalls::program(guarded, observe);
         if start.heard {
             let socket = seccomp::install_with_listener(filter).map_err(|errno| (Stage::Seccomp, errno))?;
-            start.socket.store(std::os::fd::IntoRawFd::into_raw_fd(socket), Ordering::Relaxed);
+            start.socket.store(IntoRawFd::into_raw_fd(socket), Ordering::Relaxed);
         } else {
             seccomp::install(filter).map_err(|errno| (Stage::Seccomp, errno))?;
         }

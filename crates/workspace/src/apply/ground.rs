@@ -64,9 +64,7 @@ impl Ground {
         let found = self.tree(parent).and_then(|directory| tree::stat((*directory).as_fd(), name));
         match found {
             Ok(stat) => Ok(Some(stat)),
-            Err(error) if is_absent(&error) => Ok(None),
-            // A link where a directory was: the path itself is not there.
-            Err(error) if error.raw_os_error() == Some(ELOOP) => Ok(None),
+            Err(error) if is_unreachable(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -122,7 +120,12 @@ impl Ground {
     }
 }
 
-const ELOOP: i32 = 40;
+/// Whether no path of this form leads anywhere: a link where a directory was, or longer than the kernel takes.
+pub(super) fn is_unreachable(error: &io::Error) -> bool {
+    const ENAMETOOLONG: i32 = 36;
+    const ELOOP: i32 = 40;
+    is_absent(error) || matches!(error.raw_os_error(), Some(ELOOP | ENAMETOOLONG))
+}
 
 pub(super) fn made_name(index: usize) -> String {
     format!("made-{index}")

@@ -136,10 +136,14 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize, watch: &mut dyn Watch
     Ok(tree::stat((*directory).as_fd(), name)?.inode)
 }
 
-/// For a root caller: a replaced file keeps its owner, a new one belongs to the owner of the tree.
+/// For a root caller: a replaced file keeps its owner if the command's has the same, so that nobody's content becomes root's;
+/// everything else belongs to the owner of the tree.
 fn own(ground: &mut Ground, steps: &Steps, step: &Step, parent: &Path, name: &OsStr) -> io::Result<()> {
     let Some(owner) = steps.owner else { return Ok(()) };
-    let (uid, gid) = step.before.as_ref().map_or(owner, |before| (before.uid, before.gid));
+    let layer = ground.layer(step.path.parent())?;
+    let theirs = tree::stat((*layer).as_fd(), step.path.name())?;
+    let before = step.before.as_ref().map(|before| (before.uid, before.gid));
+    let (uid, gid) = before.filter(|before| *before == (theirs.uid, theirs.gid)).unwrap_or(owner);
     let directory = ground.tree(parent)?;
     tree::change_owner((*directory).as_fd(), name, uid, gid)
 }

@@ -3,7 +3,7 @@
 //! Steps are taken back in reverse. What is there decides what is to be done, so that going back can itself be interrupted.
 
 use super::Watch;
-use super::ground::Ground;
+use super::ground::{Ground, is_unreachable};
 use super::stage::split;
 use crate::journal::{Record, Stage};
 use crate::known::{Known, Stamp};
@@ -89,12 +89,30 @@ fn close_directories(ground: &mut Ground, steps: &Steps) -> io::Result<()> {
 /// Forgets what was kept for an apply that is begun again; what was made of hunks stays.
 pub(super) fn clear_kept(ground: &Ground, steps: &Steps) -> io::Result<()> {
     for index in 0..steps.steps.len() {
-        match tree::remove_file(ground.undo.as_fd(), OsStr::new(&index.to_string())) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        forget_kept(ground, index)?;
     }
     Ok(())
+}
+
+/// Forgets what was kept of paths that have it back: a second name would let a change of one be a change of the other.
+/// Says whether anything is left of those that have not.
+pub(super) fn forget_restored(ground: &Ground, steps: &Steps, refused: &[Relative]) -> io::Result<bool> {
+    let mut left = false;
+    for (index, step) in steps.steps.iter().enumerate() {
+        if refused.contains(&step.path) {
+            left |= tree::stat(ground.undo.as_fd(), OsStr::new(&index.to_string())).is_ok();
+        } else {
+            forget_kept(ground, index)?;
+        }
+    }
+    Ok(left)
+}
+
+fn forget_kept(ground: &Ground, index: usize) -> io::Result<()> {
+    match tree::remove_file(ground.undo.as_fd(), OsStr::new(&index.to_string())) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Takes one step back. Says `false` where somebody else changed the path since.
@@ -125,14 +143,20 @@ fn take_back(
         (Act::Remove | Act::RemoveDirectory, None) => {
             let Some(before) = &step.before else { return Ok(false) };
             watch.step("bring a path back")?;
-            bring_back(ground, &record.steps, index, before, Replace::Nothing)?;
-            Ok(true)
+            bring_back(ground, &record.steps, index, before, Replace::Nothing)
         }
         // Not removed yet, or something new is there.
         (Act::Remove | Act::RemoveDirectory, Some(found)) => {
             Ok(super::commit::is_as_before(step, &found) || is_before(step, &found))
         }
-        (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, None) => Ok(step.before.is_none()),
+        (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, None) => match &step.before {
+            None => Ok(true),
+            // Whoever removed the new one does not lose it when the old one comes back.
+            Some(before) => {
+                watch.step("bring a path back")?;
+                bring_back(ground, &record.steps, index, before, Replace::Nothing)
+            }
+        },
         (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, Some(found)) => {
             if ours == 0 || found.inode != ours {
                 // Not put in place yet, put back already, or something else is there.
@@ -147,8 +171,7 @@ fn take_back(
             match &step.before {
                 Some(before) => {
                     watch.step("put an old file back")?;
-                    bring_back(ground, &record.steps, index, before, Replace::Existing)?;
-                    Ok(true)
+                    bring_back(ground, &record.steps, index, before, Replace::Existing)
                 }
                 None => {
                     watch.step("remove a new path")?;
@@ -183,10 +206,14 @@ fn remove_new(ground: &mut Ground, step: &Step, found: &Stat) -> io::Result<bool
     }
 }
 
-/// Puts back what was at a path, from the journal or from what was kept.
-fn bring_back(ground: &mut Ground, steps: &Steps, index: usize, before: &Before, replace: Replace) -> io::Result<()> {
+/// Puts back what was at a path, from the journal or from what was kept. Says `false` where there is no place for it any
+/// more, because somebody removed or replaced the directory that it was in.
+fn bring_back(ground: &mut Ground, steps: &Steps, index: usize, before: &Before, replace: Replace) -> io::Result<bool> {
     let step = &steps.steps[index];
-    let directory = ground.tree(step.path.parent())?;
+    let directory = match ground.tree(step.path.parent()) {
+        Err(error) if is_unreachable(&error) => return Ok(false),
+        other => other?,
+    };
     let directory = (*directory).as_fd();
     if let BeforeKind::Directory = before.kind {
         tree::make_directory(directory, step.path.name(), 0o700)?;
@@ -194,7 +221,8 @@ fn bring_back(ground: &mut Ground, steps: &Steps, index: usize, before: &Before,
             tree::change_owner(directory, step.path.name(), before.uid, before.gid)?;
         }
         // What was in it comes back first; then it is closed.
-        return tree::change_mode(directory, step.path.name(), before.mode | OPEN);
+        tree::change_mode(directory, step.path.name(), before.mode | OPEN)?;
+        return Ok(true);
     }
     let aside = steps.aside_name(index);
     let aside = OsStr::new(&aside);
@@ -208,7 +236,11 @@ fn bring_back(ground: &mut Ground, steps: &Steps, index: usize, before: &Before,
             let kept = index.to_string();
             let kept = OsStr::new(&kept);
             if ground.undo_device != ground.device || tree::link(ground.undo.as_fd(), kept, directory, aside).is_err() {
-                let from = tree::open_file(ground.undo.as_fd(), kept)?;
+                let from = match tree::open_file(ground.undo.as_fd(), kept) {
+                    // An earlier revert put it back already, and somebody removed it since.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                    other => other?,
+                };
                 let stat = tree::stat_of(from.as_fd())?;
                 let to = tree::create_file(directory, aside, 0o600)?;
                 copy_data(&from, &to, stat.size)?;
@@ -221,5 +253,5 @@ fn bring_back(ground: &mut Ground, steps: &Steps, index: usize, before: &Before,
         }
     }
     tree::rename(directory, aside, directory, step.path.name(), replace)?;
-    Ok(())
+    Ok(true)
 }

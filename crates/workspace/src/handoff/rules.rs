@@ -1,5 +1,7 @@
 //! The table: where, when, and why.
 
+use super::contents::{names_build, names_drivers, runs_scripts};
+
 /// Where a rule looks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At {
@@ -62,6 +64,18 @@ pub(super) const RULES: &[Rule] = &[
         why: "it names filters or drivers, which git runs",
     },
     always(At::In(".husky"), HOOKS),
+    always(At::Start(".huskyrc"), HOOKS),
+    always(At::Start("husky.config."), HOOKS),
+    always(At::Start(".lintstagedrc"), HOOKS),
+    always(At::Start("lint-staged.config."), HOOKS),
+    always(At::Start(".simple-git-hooks."), HOOKS),
+    always(At::Start("simple-git-hooks."), HOOKS),
+    always(At::Start("lefthook-local."), HOOKS),
+    always(At::Start(".lefthook-local."), HOOKS),
+    always(At::In(".lefthook"), HOOKS),
+    always(At::In(".lefthook-local"), HOOKS),
+    always(At::Path(&[".hg", "hgrc"]), "Mercurial takes commands from it"),
+    always(At::Path(&[".hg", "hgrc-not-shared"]), "Mercurial takes commands from it"),
     always(At::In(".githooks"), HOOKS),
     always(At::Name(".pre-commit-config.yaml"), HOOKS),
     always(At::Name(".pre-commit-config.yml"), HOOKS),
@@ -98,6 +112,8 @@ pub(super) const RULES: &[Rule] = &[
     always(At::In(".fleet"), EDITOR),
     always(At::In(".vs"), EDITOR),
     always(At::In(".nova"), EDITOR),
+    always(At::In(".helix"), EDITOR),
+    always(At::Start(".gitpod."), EDITOR),
     always(At::Name(".dir-locals.el"), EDITOR),
     always(At::Name(".exrc"), EDITOR),
     always(At::Name(".vimrc"), EDITOR),
@@ -125,6 +141,10 @@ pub(super) const RULES: &[Rule] = &[
     always(At::In(".continue"), AGENT),
     always(At::In(".roo"), AGENT),
     always(At::In(".amazonq"), AGENT),
+    always(At::In(".kiro"), AGENT),
+    always(At::In(".opencode"), AGENT),
+    always(At::Start("opencode.json"), AGENT),
+    always(At::In(".junie"), AGENT),
     always(At::Start(".aider"), AGENT),
     // Shells.
     always(At::Name(".envrc"), DIRENV),
@@ -133,6 +153,9 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Start("mise."), DIRENV),
     always(At::Start(".mise."), DIRENV),
     always(At::In(".mise"), DIRENV),
+    always(At::Below(&[".config", "mise"]), DIRENV),
+    always(At::Below(&["mise", "conf.d"]), DIRENV),
+    always(At::Path(&["mise", "config.toml"]), DIRENV),
     always(At::Name(".rtx.toml"), DIRENV),
     always(At::Name(".autoenv.zsh"), DIRENV),
     always(At::Start(".bash"), SHELL),
@@ -152,6 +175,9 @@ pub(super) const RULES: &[Rule] = &[
         when: When::Content(runs_scripts),
         why: "its scripts or programs differ, and a package manager runs them",
     },
+    always(At::Name("package.yaml"), INSTALL),
+    always(At::Name("package.json5"), INSTALL),
+    always(At::Start(".pnp."), "Node runs it before every program of the project"),
     always(At::Name(".npmrc"), INSTALL),
     always(At::Start(".yarnrc"), INSTALL),
     always(At::Below(&[".yarn", "releases"]), INSTALL),
@@ -162,6 +188,11 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Name("binding.gyp"), INSTALL),
     // Rust.
     always(At::Name("build.rs"), BUILD),
+    Rule {
+        at: At::Name("cargo.toml"),
+        when: When::Content(names_build),
+        why: "it says what runs when the project is only checked",
+    },
     always(At::Below(&[".cargo"]), CARGO),
     always(At::Start("rust-toolchain"), "rustup takes the tool chain from it, which can lie in the tree"),
     // Python.
@@ -169,6 +200,10 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Name("conftest.py"), BUILD),
     always(At::Name("noxfile.py"), BUILD),
     always(At::Name("pyvenv.cfg"), PYTHON),
+    always(At::Below(&[".venv", "bin"]), PYTHON),
+    always(At::Below(&[".venv", "scripts"]), PYTHON),
+    always(At::Below(&["venv", "bin"]), PYTHON),
+    always(At::Below(&["venv", "scripts"]), PYTHON),
     always(At::End(".pth"), PYTHON),
     always(At::Name("sitecustomize.py"), PYTHON),
     always(At::Name("usercustomize.py"), PYTHON),
@@ -194,70 +229,3 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Name(".visor.yaml"), POLDER),
     always(At::Name(".visor.yml"), POLDER),
 ];
-
-/// The parts of a repository from which git takes commands or other places, wherever the repository is.
-pub(super) fn git(parts: &[&str]) -> Option<&'static str> {
-    let name = parts.last().copied()?;
-    let Some(at) = parts.iter().position(|part| *part == ".git") else {
-        // A directory with these is a repository for git, without being called so.
-        return (name == "head").then_some("it makes its directory a bare repository, whose configuration git follows");
-    };
-    let below = &parts[at + 1..];
-    match below {
-        [] => Some("it decides which repository git uses, and with it which configuration"),
-        // Branches may be called as they like.
-        ["refs" | "logs", ..] => None,
-        ["objects", rest @ ..] => rest.contains(&"info").then_some("git reads objects from the places that it names"),
-        _ if below[..below.len() - 1].contains(&"hooks") || name == "hooks" => Some("git runs it as a hook"),
-        _ if name == "config" || name == "config.worktree" => Some("git takes commands from it"),
-        _ if ["commondir", "gitdir", "alternates"].contains(&name) => Some("it leads git to another repository"),
-        _ if name == "attributes" => Some("it chooses filters and drivers, which git runs"),
-        _ if below.iter().any(|part| part.starts_with("rebase-") || *part == "sequencer") => {
-            Some("git runs the steps that it lists")
-        }
-        _ => None,
-    }
-}
-
-/// Whether attributes that choose a program come in or change.
-fn names_drivers(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-    let drivers = |content: Option<&[u8]>| -> Vec<Vec<u8>> {
-        let lines = content.unwrap_or_default().split(|byte| *byte == b'\n' || *byte == b'\r');
-        let words = ["filter", "diff", "merge", "textconv"];
-        let names = |line: &&[u8]| {
-            let line = line.to_ascii_lowercase();
-            words.iter().any(|word| line.windows(word.len()).any(|window| window == word.as_bytes()))
-        };
-        lines.filter(names).map(<[u8]>::to_vec).collect()
-    };
-    drivers(before) != drivers(after)
-}
-
-/// Whether the keys from which a package manager runs something differ.
-fn runs_scripts(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-    const KEYS: [&str; 12] = [
-        "scripts",
-        "bin",
-        "packageManager",
-        "gypfile",
-        "husky",
-        "lint-staged",
-        "simple-git-hooks",
-        "pre-commit",
-        "pnpm",
-        "workspaces",
-        "devEngines",
-        "volta",
-    ];
-    let read = |content: Option<&[u8]>| -> Option<serde_json::Value> {
-        match content {
-            None => Some(serde_json::Value::Null),
-            Some(bytes) => serde_json::from_slice(bytes).ok().filter(serde_json::Value::is_object),
-        }
-    };
-    match (read(before), read(after)) {
-        (Some(before), Some(after)) => KEYS.iter().any(|key| before.get(key) != after.get(key)),
-        // What cannot be read here may be read by something more lenient.
-        _ => true,
-    }
-}

@@ -4,7 +4,9 @@
 /// The name as the least careful file system would read it.
 pub(super) fn plain(component: &[u8]) -> String {
     let text = String::from_utf8_lossy(component);
-    let seen: String = text.chars().filter(|c| !is_ignored(*c)).flat_map(char::to_lowercase).collect();
+    // By way of capital letters: some small ones share one, such as `s` and the long `s`.
+    let seen = text.chars().filter(|c| !is_ignored(*c)).flat_map(char::to_uppercase);
+    let seen: String = seen.flat_map(char::to_lowercase).collect();
     let seen = seen.split(':').next().unwrap_or_default();
     let seen = seen.trim_end_matches(['.', ' ']);
     match seen {

@@ -3,7 +3,7 @@ use std::path::Path;
 
 fn held(path: &str) -> Option<&'static str> {
     let path = Relative::new(Path::new(path)).unwrap();
-    held_back(Seen { path: &path, before: Content::Absent, after: Content::Known(b"x") })
+    held_back(Seen { path: &path, link: false, before: Content::Absent, after: Content::Known(b"x") })
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn package(before: Option<&str>, after: &str) -> bool {
     let path = Relative::new(Path::new("web/package.json")).unwrap();
     assert!(wants_content(&path));
     let before = before.map_or(Content::Absent, |text| Content::Known(text.as_bytes()));
-    held_back(Seen { path: &path, before, after: Content::Known(after.as_bytes()) }).is_some()
+    held_back(Seen { path: &path, link: false, before, after: Content::Known(after.as_bytes()) }).is_some()
 }
 
 #[test]
@@ -163,9 +163,89 @@ fn a_package_is_held_when_what_it_runs_differs() {
 #[test]
 fn attributes_are_held_when_they_name_a_program() {
     let path = Relative::new(Path::new(".gitattributes")).unwrap();
-    let held = |before: Content<'_>, after: Content<'_>| held_back(Seen { path: &path, before, after }).is_some();
+    let held =
+        |before: Content<'_>, after: Content<'_>| held_back(Seen { path: &path, link: false, before, after }).is_some();
     assert!(!held(Content::Absent, Content::Known(b"*.txt text eol=lf\n")));
     assert!(held(Content::Absent, Content::Known(b"* filter=x\n")));
     assert!(!held(Content::Known(b"*.bin filter=lfs\n"), Content::Known(b"*.bin filter=lfs\n*.txt text\n")));
     assert!(held(Content::Absent, Content::Unknown), "what was not looked at is held");
+}
+
+#[test]
+fn a_link_at_a_directory_stands_for_what_is_looked_for_below_it() {
+    let held = |path: &str, link: bool| {
+        let path = Relative::new(Path::new(path)).unwrap();
+        held_back(Seen { path: &path, link, before: Content::Unknown, after: Content::Unknown }).is_some()
+    };
+    for path in [".cargo", "sub/.mvn", ".github", ".github/workflows", ".yarn", "gradle", ".git/modules", ".bundle"] {
+        assert!(held(path, true), "{path}");
+    }
+    for path in [".cargo", "sub/.mvn", ".github", ".github/workflows", ".yarn", "gradle", ".git/modules"] {
+        assert!(!held(path, false), "a directory is no link: {path}");
+    }
+    assert!(!held("src", true) && !held("workflows", true));
+}
+
+#[test]
+fn a_link_that_leads_out_is_held() {
+    let out = |path: &str, target: &str| leads_out(&Relative::new(Path::new(path)).unwrap(), target.as_ref()).is_some();
+    for (path, target) in [("a", "/etc"), ("a", ".."), ("a/b", "../.."), ("a/b", "./../../x"), ("a/b/c", "x/../y")] {
+        assert!(out(path, target), "{path} -> {target}");
+    }
+    for (path, target) in [("a", "b"), ("a/b", "../x"), ("a/b/c", "../../x/y"), ("a", "./b//c"), ("a", "b/..c")] {
+        assert!(!out(path, target), "{path} -> {target}");
+    }
+}
+
+#[test]
+fn other_spellings_and_other_tools_are_held() {
+    for path in [
+        ".git/refs/r/.git/hooks/pre-commit",
+        ".git/hooks/.git/refs/x",
+        "x.git/config",
+        "x.git/hooks/update",
+        "x.git/HEAD",
+        ".hu\u{17f}\u{212a}y/pre-push",
+        "tools/hooks/pre-commit",
+        "lefthook-local.yml",
+        ".lefthook/pre-push/x.sh",
+        "package.yaml",
+        "package.json5",
+        ".config/mise/config.toml",
+        ".hg/hgrc",
+        ".huskyrc.js",
+        ".lintstagedrc.mjs",
+        ".pnp.cjs",
+        ".venv/bin/python",
+        ".gitpod.yml",
+        ".helix/languages.toml",
+        "opencode.json",
+        ".kiro/hooks/x",
+    ] {
+        assert!(held(path).is_some(), "{path}");
+    }
+    for path in [".git/refs/heads/pre-commit", "docs/pre-commit.md", "legit", "x.git", ".venv/lib/x.py"] {
+        assert_eq!(held(path), None, "{path}");
+    }
+}
+
+#[test]
+fn a_manifest_is_held_when_it_says_what_runs() {
+    let path = Relative::new(Path::new("x/Cargo.toml")).unwrap();
+    let held = |before: &str, after: &str| {
+        let (before, after) = (Content::Known(before.as_bytes()), Content::Known(after.as_bytes()));
+        held_back(Seen { path: &path, link: false, before, after }).is_some()
+    };
+    let plain = "[package]\nname = \"x\"\nversion = \"1.0.0\"\n";
+    for more in [
+        "build = \"src/b.rs\"\n",
+        "links = \"z\"\n",
+        "[lib]\nproc-macro = true\n",
+        "\"\\u0062uild\" = \"b.rs\"\n",
+        "package.build = \"\"\"\nx\"\"\"\n",
+    ] {
+        assert!(held(plain, &format!("{plain}{more}")), "{more}");
+    }
+    assert!(!held(plain, &plain.replace("1.0.0", "1.0.1")));
+    assert!(!held(plain, &format!("{plain}[dependencies]\nserde = \"1\"\n")));
 }

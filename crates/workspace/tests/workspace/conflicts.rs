@@ -163,3 +163,39 @@ fn a_revert_leaves_alone_what_changed_since() {
     assert_eq!(fs::read_to_string(scene.root().join("other")).unwrap(), "old");
     assert!(scene.root().join("dir/mine").exists() && !scene.root().join("dir/made").exists());
 }
+
+#[test]
+fn what_a_refused_revert_did_not_put_back_is_still_there() {
+    let scene = scene(&[("file", "the only copy"), ("other", "old")]);
+    in_overlay(&scene, &[write("file", "new"), write("other", "new")]);
+    scene.apply(&Choice::everything());
+    scene.host("file", "mine");
+    let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+    assert_eq!((reverted.restored.len(), reverted.refused.len()), (1, 1));
+    // What the host wrote is the host's: the next apply does not take it for its own.
+    let applied = scene.apply(&Choice { paths: vec!["file".into()], ..Choice::everything() });
+    assert!(matches!(scene.verdict(&applied, "file"), Verdict::Conflict(_)), "{applied:?}");
+    fs::rename(scene.root().join("file"), scene.root().join("mine")).unwrap();
+    let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+    assert!(reverted.refused.is_empty(), "{reverted:?}");
+    assert_eq!(fs::read_to_string(scene.root().join("file")).unwrap(), "the only copy");
+    assert_eq!(fs::read_to_string(scene.root().join("other")).unwrap(), "old");
+    assert!(scene.workspace().revert(&mut Unwatched).unwrap().is_none());
+}
+
+#[test]
+fn a_revert_has_no_place_for_what_was_in_a_directory_that_is_gone() {
+    for replace in [false, true] {
+        let scene = scene(&[("dir/file", "old"), ("dir/stays", "old"), ("other", "old")]);
+        in_overlay(&scene, &[Operation::Remove("dir/file".into()), write("other", "new")]);
+        scene.apply(&Choice::everything());
+        fs::remove_dir_all(scene.root().join("dir")).unwrap();
+        if replace {
+            symlink("/", scene.root().join("dir")).unwrap();
+        }
+        let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+        assert_eq!((reverted.restored.len(), reverted.refused.len()), (1, 1), "{reverted:?}");
+        assert_eq!(fs::read_to_string(scene.root().join("other")).unwrap(), "old");
+        assert!(!scene.workspace().is_interrupted());
+    }
+}

@@ -192,3 +192,59 @@ fn workspaces_of_one_tree_are_applied_one_after_the_other() {
     assert_eq!(scene.tree().len(), 100);
     assert_eq!(store.list().unwrap().len(), 100);
 }
+
+#[test]
+fn a_path_that_no_call_can_name_is_refused_and_nothing_is_stuck() {
+    use std::os::fd::AsFd;
+    let scene = Scene::new();
+    scene.layer("fine", "x");
+    let name = "n".repeat(250);
+    let mut here = polder_sys::tree::open_root(&upper(&scene)).unwrap();
+    for _ in 0..20 {
+        polder_sys::tree::make_directory(here.as_fd(), name.as_ref(), 0o755).unwrap();
+        here = polder_sys::tree::open_below(here.as_fd(), Path::new(&name)).unwrap();
+    }
+    drop(here);
+    let applied = scene.apply(&Choice::everything());
+    assert_eq!(applied.forged.len(), 1, "{:?}", applied.forged);
+    assert!(scene.root().join("fine").exists() && !scene.workspace().is_interrupted());
+    let workspace = scene.workspace();
+    assert!(workspace.revert(&mut Unwatched).unwrap().unwrap().refused.is_empty());
+    assert!(scene.tree().is_empty());
+    let lock = workspace.lock_for_run().unwrap();
+    workspace.discard(lock).unwrap();
+}
+
+#[test]
+fn a_closed_root_closes_nothing() {
+    let scene = Scene::new();
+    scene.layer("file", "x");
+    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0o0)).unwrap();
+    assert!(scene.workspace().is_changed().unwrap());
+    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0o0)).unwrap();
+    scene.apply(&Choice::everything());
+    assert!(scene.root().join("file").exists());
+    fs::set_permissions(upper(&scene), fs::Permissions::from_mode(0o0)).unwrap();
+    let workspace = scene.workspace();
+    let lock = workspace.lock_for_run().unwrap();
+    workspace.discard(lock).unwrap();
+}
+
+/// Only root can have files of several owners.
+#[test]
+fn what_the_command_wrote_does_not_become_roots() {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return;
+    }
+    let scene = Scene::new();
+    let owner = |path: &Path, id: u32| std::os::unix::fs::lchown(path, Some(id), Some(id)).unwrap();
+    owner(&scene.root(), 12345);
+    for path in ["theirs", "roots"] {
+        scene.host(path, "old");
+        scene.layer(path, "new");
+    }
+    owner(&upper(&scene).join("theirs"), 12345);
+    scene.apply(&everything());
+    let uid = |path: &str| fs::metadata(scene.root().join(path)).unwrap().uid();
+    assert_eq!((uid("theirs"), uid("roots")), (12345, 0));
+}

@@ -5,7 +5,10 @@ use crate::overlay::in_overlay;
 use crate::scene::Scene;
 use polder_workspace::{ApplyError, Choice, Relative, Text, Unwatched, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 fn lines(changed: &[(usize, &str)]) -> String {
@@ -83,4 +86,109 @@ fn what_the_host_would_execute_is_held_back_until_it_is_named() {
     let applied = scene.apply(&named);
     assert_eq!(scene.verdict(&applied, ".github/workflows/ci.yml"), Verdict::Taken);
     assert!(matches!(scene.verdict(&applied, ".git"), Verdict::Held(_)));
+}
+
+#[test]
+fn one_path_that_was_chosen_means_nothing_below_it() {
+    let scene = Scene::new();
+    scene.layer("d/evil.sh", "evil");
+    scene.layer("d/ok.txt", "ok");
+    let exact = |path: &[u8]| Relative::new(Path::new(OsStr::from_bytes(path))).unwrap();
+    // A name that is no text is a name as well.
+    fs::write(scene.workspace().layers().upper.join(OsStr::from_bytes(b"\xff")), "x").unwrap();
+    let choice =
+        |paths: &[&[u8]]| Choice { exact: paths.iter().map(|path| exact(path)).collect(), ..Choice::everything() };
+    scene.apply(&choice(&[b"d", b"\xff"]));
+    assert!(scene.root().join(OsStr::from_bytes(b"\xff")).exists());
+    assert_eq!(fs::read_dir(scene.root().join("d")).unwrap().count(), 0, "nobody said yes to what is in it");
+    scene.apply(&choice(&[b"d/ok.txt"]));
+    assert!(scene.root().join("d/ok.txt").exists() && !scene.root().join("d/evil.sh").exists());
+}
+
+#[test]
+fn what_a_held_name_of_the_tree_leads_to_is_held_too() {
+    let scene = Scene::new();
+    for path in [
+        "envs/dev",
+        "cfg/ci.yml",
+        "tools/hooks/x",
+        "shared.conf",
+        "scripts/clean.sh",
+        "real/hook",
+        "plain",
+        "repo/config",
+    ] {
+        scene.host(path, "old");
+        scene.layer(path, "evil");
+    }
+    scene.host("repo/HEAD", "ref: refs/heads/main");
+    fs::create_dir(scene.root().join("repo/objects")).unwrap();
+    symlink("envs/dev", scene.root().join(".envrc")).unwrap();
+    fs::create_dir_all(scene.root().join(".github")).unwrap();
+    symlink("../cfg", scene.root().join(".github/workflows")).unwrap();
+    let config = "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../shared.conf\n[filter \"x\"]\n\tclean = sh scripts/clean.sh\n";
+    scene.host(".git/config", config);
+    fs::create_dir_all(scene.root().join(".git/hooks")).unwrap();
+    symlink("../../alias", scene.root().join(".git/hooks/pre-commit")).unwrap();
+    symlink("real/hook", scene.root().join("alias")).unwrap();
+    let review = scene.workspace().review().unwrap();
+    let held: Vec<_> =
+        review.items.iter().filter(|item| item.held.is_some()).map(|item| item.change.path.as_path()).collect();
+    let expected =
+        ["cfg/ci.yml", "envs/dev", "real/hook", "repo/config", "scripts/clean.sh", "shared.conf", "tools/hooks/x"];
+    assert_eq!(held, expected.map(Path::new));
+    // The control: the same changes, where nothing leads to them.
+    for link in [".envrc", ".github/workflows", ".git/hooks/pre-commit", ".git/config", "repo/HEAD"] {
+        fs::remove_file(scene.root().join(link)).unwrap();
+    }
+    let review = scene.workspace().review().unwrap();
+    assert!(review.items.iter().all(|item| item.held.is_none()), "{:?}", review.items);
+}
+
+#[test]
+fn links_that_lead_out_are_held() {
+    let scene = Scene::new();
+    let upper = scene.workspace().layers().upper;
+    for (name, target) in [("absolute", "/etc/passwd"), ("above", "../x"), ("inside", "plain"), (".cargo", "plain")] {
+        symlink(target, upper.join(name)).unwrap();
+    }
+    let applied = scene.apply(&Choice::everything());
+    for name in ["absolute", "above", ".cargo"] {
+        assert!(matches!(scene.verdict(&applied, name), Verdict::Held(_)), "{name}: {applied:?}");
+    }
+    assert_eq!(scene.verdict(&applied, "inside"), Verdict::Taken);
+    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), ["inside"]);
+    scene.apply(&Choice { include_held: vec!["absolute".into()], ..Choice::everything() });
+    assert!(scene.tree().contains_key("absolute"));
+}
+
+#[test]
+fn a_rename_is_taken_by_both_its_ends() {
+    let scene = Scene::new();
+    scene.host("notes/task", "some content");
+    in_overlay(
+        &scene,
+        &[Operation::Make(".husky".into()), Operation::Rename("notes/task".into(), ".husky/post-commit".into())],
+    );
+    let verdict = |choice: Choice| {
+        let review = scene.workspace().review().unwrap();
+        let lock = scene.workspace().lock_for_run().unwrap();
+        let applied = scene.workspace().apply_reviewed(&lock, review, &choice, &mut Unwatched).unwrap();
+        scene.verdict(&applied, ".husky/post-commit")
+    };
+    let paths = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+    let half = Choice { paths: paths(&["notes"]), include_held: paths(&["**"]), ..Choice::everything() };
+    assert!(matches!(verdict(half), Verdict::Refused(_)));
+    let source = Choice { include_held: paths(&["notes"]), ..Choice::everything() };
+    assert!(matches!(verdict(source), Verdict::Held(_)), "the end that is held is to be named");
+    scene.host("notes/task", "some content");
+    let target = Choice { include_held: paths(&[".husky"]), force: paths(&[".husky"]), ..Choice::everything() };
+    assert!(matches!(verdict(target), Verdict::Conflict(_)), "the source is in conflict");
+    let whole = Choice {
+        paths: paths(&["notes", ".husky"]),
+        include_held: paths(&[".husky"]),
+        force: paths(&["notes"]),
+        ..Choice::everything()
+    };
+    assert_eq!(verdict(whole), Verdict::Taken);
 }

@@ -6,6 +6,10 @@ use crate::attack::{Attack, Refusal};
 use crate::field::Field;
 use polder_sys::attempt::{mknod, set_attribute};
 use std::fs;
+use std::io::ErrorKind;
+
+/// What a kernel answers that does not let a command write a mark.
+const REFUSED: [i32; 4] = [libc::EPERM, libc::EACCES, libc::EOPNOTSUPP, libc::EIO];
 
 pub(crate) const ATTACK: Attack = Attack {
     id: "T026a",
@@ -32,22 +36,46 @@ pub(crate) const ATTACK: Attack = Attack {
 
 fn attempt(field: &Field) -> Answer {
     let read = |below: &str| Answer::of(below, fs::read(field.workspace(below)), HIDDEN);
-    if field.is_control() {
-        return read("hidden/secret");
-    }
-    // Whatever comes of these: what counts is what can be read in the end.
+    let mut set = Vec::new();
     for name in ["forged", "other"] {
         let path = field.workspace(name);
-        let _ = fs::create_dir(&path);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Answer::of_error(name, &error, &[]),
+            _ => {}
+        }
         for (mark, value) in [
             (c"user.overlay.redirect", &b"hidden"[..]),
             (c"user.overlay.opaque", b"n"),
             (c"user.overlay.overlay.redirect", b"hidden"),
             (c"trusted.overlay.redirect", b"hidden"),
         ] {
-            let _ = set_attribute(&path, mark, value);
+            set.push((mark, set_attribute(&path, mark, value)));
         }
     }
-    let _ = mknod(&field.workspace("whiteout"), libc::S_IFCHR, 0);
+    // The kernel refuses some of them, and writes others down under another name; nothing else may come of it. Without a
+    // sandbox every mark that an ordinary user may set is set.
+    for (mark, result) in &set {
+        let may_be_refused = !field.is_control() || mark.to_bytes().starts_with(b"trusted.");
+        match result {
+            Err(error) if !may_be_refused || !REFUSED.contains(&error.raw_os_error().unwrap_or(0)) => {
+                return Answer::Broken(format!("{}: {error}", mark.to_string_lossy()));
+            }
+            _ => {}
+        }
+    }
+    if field.is_control() {
+        return read("hidden/secret");
+    }
+    if !set.iter().any(|(_, result)| result.is_ok()) {
+        return Answer::Broken("no mark at all could be tried".to_owned());
+    }
+    match mknod(&field.workspace("whiteout"), libc::S_IFCHR, 0) {
+        Err(error)
+            if !REFUSED.contains(&error.raw_os_error().unwrap_or(0)) && error.kind() != ErrorKind::AlreadyExists =>
+        {
+            return Answer::Broken(format!("mknod: {error}"));
+        }
+        _ => {}
+    }
     Answer::all(field, ["forged/secret", "other/secret", "hidden/secret"].map(read))
 }

@@ -51,8 +51,5 @@ fn attempt(field: &Field) -> Answer {
         Answer::of("change", fs::write(field.workspace("Makefile"), "x"), DENIED),
         Answer::of("remove", fs::remove_file(field.workspace("removed")), DENIED),
     ];
-    if !field.is_control() {
-        return Answer::Reached(format!("{} in the layer", made.len() + changed.len()));
-    }
-    Answer::all(field, made.into_iter().chain(changed))
+    Answer::each_reached(made.into_iter().chain(changed))
 }

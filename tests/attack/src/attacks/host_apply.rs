@@ -11,6 +11,14 @@ pub(super) fn apply(stage: &Stage) -> Result<Applied, String> {
     workspace.apply(&Choice::everything(), &mut Unwatched).map_err(|error| error.to_string())
 }
 
+/// An error unless a change was held back: one that never came into the layer shows nothing.
+pub(super) fn must_be_held(applied: &Applied, path: &str) -> Result<(), String> {
+    let held = |(item, verdict): &(polder_workspace::Item, Verdict)| {
+        item.change.path.as_path() == std::path::Path::new(path) && matches!(verdict, Verdict::Held(_))
+    };
+    if applied.items.iter().any(held) { Ok(()) } else { Err(format!("`{path}` was not held back: {applied:?}")) }
+}
+
 /// An error unless a change was applied: an apply that takes nothing shows nothing.
 pub(super) fn must_be_taken(applied: &Applied, path: &str) -> Result<(), String> {
     let taken = |(item, verdict): &(polder_workspace::Item, Verdict)| {

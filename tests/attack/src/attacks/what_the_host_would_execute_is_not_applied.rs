@@ -1,6 +1,6 @@
 //! Changes that look like work and run on the host later: the next push, the next `cd`, the next editor.
 
-use super::host_apply::{apply, must_be_taken};
+use super::host_apply::{apply, must_be_held, must_be_taken};
 use crate::answer::{Answer, DENIED};
 use crate::attack::{Attack, Decides, Refusal};
 use crate::field::Field;
@@ -11,8 +11,8 @@ const EXECUTED: [&str; 6] = [
     ".envrc",
     ".vscode/tasks.json",
     ".mcp.json",
-    "sub/.git/hooks/post-checkout",
-    ".git/hooks/post-merge",
+    ".husky/pre-push",
+    "tools/hooks/post-merge",
 ];
 
 pub(crate) const ATTACK: Attack = Attack {
@@ -26,12 +26,15 @@ pub(crate) const ATTACK: Attack = Attack {
     sandbox: |_, sandbox| sandbox.cow(),
     attempt,
     refusal: Refusal::Holds,
-    // Inside, most of it works: it is held back when it is taken out.
+    // Inside, all of it works: it is held back when it is taken out.
     decides: Decides::JudgeAlone,
     judge: |stage, _| {
         let applied = apply(stage)?;
         must_be_taken(&applied, "README")?;
-        EXECUTED.iter().try_for_each(|path| stage.must_not_exist(&format!("ws/{path}")))
+        EXECUTED.iter().try_for_each(|path| {
+            must_be_held(&applied, path)?;
+            stage.must_not_exist(&format!("ws/{path}"))
+        })
     },
     ..Attack::PLAIN
 };
@@ -43,5 +46,5 @@ fn attempt(field: &Field) -> Answer {
     };
     let made = EXECUTED.map(|name| Answer::of(name, make(name), DENIED));
     let honest = Answer::of("README", make("README"), DENIED);
-    if field.is_control() { Answer::all(field, made.into_iter().chain([honest])) } else { honest }
+    Answer::each_reached(made.into_iter().chain([honest]))
 }

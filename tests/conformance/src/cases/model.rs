@@ -291,8 +291,8 @@ fn tree(scene: &Scene, actions: &[(usize, Action)]) -> Tree {
         for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
             let entry = entry.expect("an entry");
             if entry.file_type().expect("a type").is_dir() {
-                // Where polder keeps for a moment what it found out.
-                if entry.file_name() != ".cache" {
+                // Where polder keeps for a moment what it found out, and its record of what ran with a gap.
+                if entry.file_name() != ".cache" && !entry.path().ends_with(".local/state/polder/audit") {
                     walk(&entry.path(), tree);
                 }
             } else {

@@ -1,0 +1,79 @@
+//! Directories of the store that have no final name: half made or half removed by somebody who was killed.
+
+use crate::remove::remove_below;
+use polder_sys::tree;
+use std::ffi::OsStr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+const GONE: &str = ".gone-";
+const NEW: &str = ".new-";
+/// How long nothing must have happened to one that is being made: whoever makes it may be in another pid namespace.
+const QUIET: Duration = Duration::from_secs(3600);
+
+/// The name under which a workspace is removed.
+pub(crate) fn gone(name: &str) -> String {
+    format!("{GONE}{name}-{}", std::process::id())
+}
+
+/// The name under which a workspace is made.
+pub(crate) fn new(id: &str) -> String {
+    format!("{NEW}{id}-{}-{:?}", std::process::id(), std::thread::current().id())
+}
+
+/// Removes what nobody is at work on any more. What cannot be removed is in nobody's way, and is met again the next time.
+pub(crate) fn clear(place: &Path, store: BorrowedFd<'_>) {
+    let Ok(names) = tree::names(store) else { return };
+    for name in names.iter().filter_map(|name| name.to_str()).filter(|name| name.starts_with('.')) {
+        let maker = if name.starts_with(GONE) {
+            name.rsplit('-').next()
+        } else if name.starts_with(NEW) && is_quiet(&place.join(name)) {
+            name.rsplit('-').nth(1)
+        } else {
+            None
+        };
+        if maker.and_then(|pid| pid.parse::<u32>().ok()).is_some_and(is_gone) {
+            let _ = remove_below(store, OsStr::new(name));
+        }
+    }
+}
+
+fn is_gone(pid: u32) -> bool {
+    !Path::new("/proc").join(pid.to_string()).exists()
+}
+
+fn is_quiet(path: &Path) -> bool {
+    let since = path.symlink_metadata().and_then(|found| found.modified()).ok();
+    since.and_then(|then| SystemTime::now().duration_since(then).ok()).is_some_and(|passed| passed > QUIET)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{gone, new};
+    use crate::store::Store;
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn what_a_killed_one_left_goes_and_what_somebody_is_at_work_on_stays() {
+        let base = std::env::temp_dir().join(format!("polder-leftover-{}", std::process::id()));
+        Store::open(&base).unwrap();
+        let mut ended = Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let pid = ended.id();
+        let (old_gone, old_new) = (format!(".gone-x-{pid}"), format!(".new-x.0a-{pid}-ThreadId(1)"));
+        let young = format!(".new-y.0a-{pid}-ThreadId(1)");
+        let (own_gone, own_new) = (gone("x"), new("x.0a"));
+        for name in [&old_gone, &old_new, &young, &own_gone, &own_new] {
+            fs::create_dir_all(base.join(name).join("upper/dir")).unwrap();
+        }
+        let touched = Command::new("touch").args(["-d", "2 hours ago"]).arg(base.join(&old_new)).status().unwrap();
+        assert!(touched.success());
+        Store::open(&base).unwrap();
+        let there = |name: &str| base.join(name).exists();
+        assert!(!there(&old_gone) && !there(&old_new));
+        assert!(there(&young) && there(&own_gone) && there(&own_new));
+        fs::remove_dir_all(base).unwrap();
+    }
+}
