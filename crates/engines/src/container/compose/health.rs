@@ -129,7 +129,8 @@ fn pause(service: &Service, how_long: Duration) -> Result<(), Unwell> {
 /// Whether SIGHUP, SIGINT or SIGTERM waits to be taken; whoever supervises the run has blocked them and looks later. See
 /// proc(5): the signals of the thread and of the process that are pending.
 fn is_interrupted(status: &str) -> bool {
-    const ENDS: u64 = 1 << (1 - 1) | 1 << (2 - 1) | 1 << (15 - 1);
+    /// Bit 0 is signal 1, SIGHUP; bit 1 SIGINT; bit 14 SIGTERM.
+    const ENDS: u64 = 1 | 1 << 1 | 1 << 14;
     let masks = status.lines().filter_map(|line| line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")));
     masks.filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok()).any(|mask| mask & ENDS != 0)
 }
