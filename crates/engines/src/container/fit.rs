@@ -33,6 +33,9 @@ pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts)
     ]);
     verdicts.extend(judge.limits());
     limits(&mut verdicts, kind, plan, host);
+    if let Some(Image::Compose { .. }) = plan.image.as_ref().map(|image| &image.value) {
+        beside_services(&mut verdicts);
+    }
     Fit { engine: kind.id(), class, verdicts, impossible: impossible(&judge, kind) }
 }
 
@@ -77,6 +80,23 @@ fn limits(verdicts: &mut BTreeMap<Guarantee, Verdict>, kind: Kind, plan: &Plan, 
             judge.needs(&[Mechanism::ProcessRlimit], rlimit)
         };
         verdicts.insert(Guarantee::Pids, verdict);
+    }
+}
+
+/// What changes where services of a compose file run beside the command.
+fn beside_services(verdicts: &mut BTreeMap<Guarantee, Verdict>) {
+    if let Some(Verdict::Enforced { by }) = verdicts.get_mut(&Guarantee::Net) {
+        *by = "the container's network namespace, a loopback only, which it shares with its services".to_owned();
+    }
+    for each in [Guarantee::Memory, Guarantee::Cpus, Guarantee::Pids] {
+        if let Some(Verdict::Enforced { by }) = verdicts.get_mut(&each) {
+            by.push_str(", and one for each service");
+        }
+    }
+    if let Some(verdict) = verdicts.get_mut(&Guarantee::Disk) {
+        let reason = "services write to layers and volumes of the daemon, on the host's disk, without a bound";
+        let gap = gap(reason, Some("take `limits.disk` away".to_owned()));
+        *verdict = Verdict::Weaker { by: "the size of the private tmpfs".to_owned(), gap };
     }
 }
 

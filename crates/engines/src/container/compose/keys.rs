@@ -4,11 +4,12 @@
 pub(super) const FILE: [&str; 5] = ["version", "name", "services", "volumes", "networks"];
 
 /// The keys of a service.
-pub(super) const SERVICE: [&str; 18] = [
+pub(super) const SERVICE: [&str; 19] = [
     "image",
     "command",
     "entrypoint",
     "environment",
+    "user",
     "working_dir",
     "depends_on",
     "healthcheck",
@@ -26,7 +27,8 @@ pub(super) const SERVICE: [&str; 18] = [
 ];
 
 /// Keys that the command's own service cannot have, because the sandbox says it, and who says it instead.
-pub(super) const NOT_FOR_THE_COMMAND: [(&str, &str); 6] = [
+pub(super) const NOT_FOR_THE_COMMAND: [(&str, &str); 7] = [
+    ("user", "the command is whom the sandbox says"),
     ("working_dir", "`workdir` of the sandbox says where the command starts"),
     ("volumes", "`bind_paths` and `cache` of the sandbox say what the command sees"),
     ("tmpfs", "the command has `/tmp` and a home of its own"),
@@ -42,14 +44,13 @@ const NETWORK: &str = "services share the command's network, which is a loopback
 const OURS: &str = "polder says this itself";
 
 /// Keys that compose knows and polder refuses, with the reason.
-const REFUSED: [(&str, &str); 64] = [
+const REFUSED: [(&str, &str); 63] = [
     ("privileged", RIGHTS),
     ("cap_add", RIGHTS),
     ("cap_drop", "no service has a capability to drop"),
     ("security_opt", RIGHTS),
     ("credential_spec", RIGHTS),
     ("group_add", RIGHTS),
-    ("user", "a service runs as its image says"),
     ("userns_mode", RIGHTS),
     ("use_api_socket", "nobody inside gets the daemon's socket"),
     ("devices", HOST),

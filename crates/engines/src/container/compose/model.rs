@@ -34,6 +34,8 @@ pub(in crate::container) struct Service {
     pub(super) command: Option<Vec<String>>,
     pub(super) entrypoint: Option<Vec<String>>,
     pub(in crate::container) env: BTreeMap<String, String>,
+    /// Who it is inside, as a name or a number of its image.
+    pub(super) user: Option<String>,
     pub(super) workdir: Option<String>,
     pub(super) needs: Vec<Need>,
     pub(super) check: Option<Check>,

@@ -18,7 +18,9 @@ pub(super) struct Ceiling {
     pub(super) memory_bytes: Option<u64>,
     pub(super) cpus: Option<f64>,
     pub(super) pids: Option<u64>,
-    /// Whether the daemon can hold any of it.
+    /// Of each place in memory.
+    pub(super) scratch_bytes: u64,
+    /// Whether the daemon can hold what is counted in cgroups.
     pub(super) held: bool,
 }
 
@@ -50,8 +52,8 @@ pub(super) fn request(service: &Service, setting: &Setting<'_>) -> Value {
     // Daemons differ in what table a container gets that shares another's network, and take no entries for it.
     let table = json!({ "Type": "bind", "Source": hosts.to_string_lossy(), "Target": "/etc/hosts", "ReadOnly": true });
     let mounts: Vec<Value> = [table].into_iter().chain(service.mounts.iter().map(volume)).collect();
-    let scratch: BTreeMap<&str, &str> =
-        service.scratch.iter().map(|at| (at.as_str(), "mode=1777,nosuid,nodev")).collect();
+    let in_memory = format!("mode=1777,nosuid,nodev,size={}", ceiling.scratch_bytes);
+    let scratch: BTreeMap<&str, &str> = service.scratch.iter().map(|at| (at.as_str(), in_memory.as_str())).collect();
     // Short, so that a service that writes without an end does not fill the host's disk.
     let log = match kind {
         Kind::Docker => json!({ "Type": "json-file", "Config": { "max-size": "1m", "max-file": "1" } }),
@@ -104,6 +106,9 @@ pub(super) fn request(service: &Service, setting: &Setting<'_>) -> Value {
     }
     if let Some(entrypoint) = &service.entrypoint {
         request["Entrypoint"] = json!(entrypoint);
+    }
+    if let Some(user) = &service.user {
+        request["User"] = json!(user);
     }
     if let Some(workdir) = &service.workdir {
         request["WorkingDir"] = json!(workdir);

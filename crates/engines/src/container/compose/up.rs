@@ -38,6 +38,7 @@ impl Beside {
         let client = container.client().clone();
         let options = Options::of(kind, fitted.plan()).map_err(|reason| setup(io::Error::other(reason), None))?;
         let ceiling = ceiling(kind, fitted);
+        filters_calls(&client)?;
         container.has_a_loopback_only()?;
         let mut beside = Self { client, services: Vec::new(), volumes: BTreeMap::new() };
         for name in project.volumes() {
@@ -102,6 +103,16 @@ impl Drop for Beside {
     }
 }
 
+/// Refuses a daemon that would start services without a filter for system calls: they have no other.
+fn filters_calls(client: &Client) -> Result<(), LaunchError> {
+    let facts = client.facts(Deadline::quick()).map_err(|error| said("ask the daemon what it enforces", error))?;
+    if facts.security.iter().any(|name| name == "seccomp") {
+        return Ok(());
+    }
+    let remedy = "use a daemon with seccomp, or run without `compose`";
+    Err(setup(io::Error::other("the daemon does not filter the system calls of services"), Some(remedy.to_owned())))
+}
+
 fn image(client: &Client, service: &Service, settings: &Settings) -> Result<String, LaunchError> {
     let facts = named(client, &service.image, settings).map_err(|error| {
         let remedy = error.remedy();
@@ -118,6 +129,7 @@ fn ceiling(kind: Kind, fitted: &Fitted) -> Ceiling {
         memory_bytes: limits.memory.as_ref().map(|limit| limit.value.0),
         cpus: limits.cpus.as_ref().map(|limit| limit.value),
         pids: limits.pids.as_ref().map(|limit| limit.value),
+        scratch_bytes: plan.files.scratch.0,
         held: has_cgroups(kind, plan, fitted.host()),
     }
 }

@@ -108,6 +108,16 @@ pub(super) fn place(text: &str) -> Result<String, &'static str> {
     Ok(format!("/{}", parts.join("/")))
 }
 
+/// A user of an image, `NAME` or `NUMBER`, and perhaps a group after a colon. Whoever it is has no capability.
+pub(super) fn user(text: &str) -> Result<String, &'static str> {
+    let parts: Vec<&str> = text.split(':').collect();
+    if parts.len() <= 2 && parts.iter().all(|part| is_name(part)) {
+        Ok(text.to_owned())
+    } else {
+        Err("it is not `USER` or `USER:GROUP`")
+    }
+}
+
 /// Whether this can be the name of a service or a volume: it becomes a name on the loopback and a part of a request.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=63).contains(&text.len())

@@ -2,7 +2,7 @@
 
 use super::super::keys;
 use super::super::model::{Check, Mount, Need, Service};
-use super::super::value::{is_name, place, size, time, words};
+use super::super::value::{is_name, place, size, time, user, words};
 use super::{Judge, shortened};
 use crate::container::api::ImageName;
 use polder_policy::tree::{Entry, Node, Value};
@@ -25,6 +25,7 @@ impl Judge<'_> {
             command: None,
             entrypoint: None,
             env: BTreeMap::new(),
+            user: None,
             workdir: None,
             needs: Vec::new(),
             check: None,
@@ -54,6 +55,10 @@ impl Judge<'_> {
             "command" => service.command = self.words(node, key),
             "entrypoint" => service.entrypoint = self.words(node, key),
             "environment" => service.env = self.environment(node),
+            "user" => {
+                let text = self.text(node, key).unwrap_or_default();
+                service.user = self.keep(line, key, user(&text));
+            }
             "working_dir" => {
                 let text = self.text(node, key).unwrap_or_default();
                 service.workdir = self.keep(line, key, place(&text));

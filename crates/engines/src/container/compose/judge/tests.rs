@@ -36,6 +36,7 @@ services:
     command: ["serve", "--port=1"]
     entrypoint: sh -c 'a "b" c' d\ e
     environment: {<<: *common, MODE: x}
+    user: "999:db"
     working_dir: /srv//db
     healthcheck: {test: ["CMD", "ask"], interval: 500ms, timeout: 1s, retries: 4, start_period: 1m30s}
     expose: [5432]
@@ -67,6 +68,7 @@ networks: {default: null}
     assert_eq!(db.entrypoint.as_deref().expect("words"), ["sh", "-c", "a \"b\" c", "d e"]);
     assert_eq!(db.env.get("LEVEL").map(String::as_str), Some("5"));
     assert_eq!((db.workdir.as_deref(), db.memory_bytes, db.pids), (Some("/srv/db"), Some(64 << 20), Some(10)));
+    assert_eq!(db.user.as_deref(), Some("999:db"));
     assert_eq!(db.mounts.len(), 3);
     let check = db.check.as_ref().expect("a check");
     assert_eq!((check.interval, check.start_period), (Duration::from_millis(500), Duration::from_secs(90)));
@@ -98,7 +100,9 @@ fn every_dangerous_key_is_refused_at_its_line() {
         "container_name: x",
         "ports: ['1:1']",
         "runtime: x",
-        "user: root",
+        "user: 'a b'",
+        "user: 'a:b:c'",
+        "user: 999",
         "links: [app]",
         "profiles: [x]",
         "deploy: {}",
@@ -151,7 +155,7 @@ fn every_dangerous_key_is_refused_at_its_line() {
 
 #[test]
 fn what_the_sandbox_says_the_commands_service_cannot_say() {
-    for key in ["working_dir: /x", "volumes: [/x]", "tmpfs: /x", "mem_limit: 1g", "cpus: 1", "pids_limit: 1"] {
+    for key in ["user: x", "working_dir: /x", "volumes: [/x]", "tmpfs: /x", "mem_limit: 1g", "cpus: 1", "pids_limit: 1"] {
         let said = fault(&format!("services:\n  app:\n    image: x\n    {key}\n"));
         assert!(said.starts_with("compose.yaml:4: "), "{key}: {said}");
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 fn asked(kind: Kind, ceiling: &Ceiling) -> String {
     let text = "services:\n  app: {image: app, depends_on: [db]}\n  db:\n    image: db\n    command: [serve]\n    \
-                environment: {A: b}\n    working_dir: /srv\n    tmpfs: [/run]\n    read_only: true\n    mem_limit: 1g\n    \
+                environment: {A: b}\n    user: '7'\n    working_dir: /srv\n    tmpfs: [/run]\n    read_only: true\n    mem_limit: 1g\n    \
                 cpus: 2\n    pids_limit: 10\n    volumes: ['data:/data:ro', /own]\nvolumes: {data: }\n";
     let project = judge(Path::new("compose.yaml"), text.as_bytes(), "app").expect("understood");
     let beside = "0123456789ab".parse().expect("an id");
@@ -26,12 +26,12 @@ fn asked(kind: Kind, ceiling: &Ceiling) -> String {
 
 #[test]
 fn a_service_asks_for_less_and_never_for_more() {
-    let ceiling = Ceiling { memory_bytes: Some(64 << 20), cpus: Some(4.0), pids: Some(100), held: true };
+    let ceiling = Ceiling { memory_bytes: Some(64 << 20), cpus: Some(4.0), pids: Some(100), scratch_bytes: 4096, held: true };
     expect_file!["./tests/docker.json"].assert_eq(&asked(Kind::Docker, &ceiling));
 }
 
 #[test]
 fn a_daemon_that_holds_no_limits_is_asked_for_none() {
-    let ceiling = Ceiling { memory_bytes: Some(64 << 20), cpus: None, pids: Some(100), held: false };
+    let ceiling = Ceiling { memory_bytes: Some(64 << 20), cpus: None, pids: Some(100), scratch_bytes: 4096, held: false };
     expect_file!["./tests/podman.json"].assert_eq(&asked(Kind::Podman, &ceiling));
 }
