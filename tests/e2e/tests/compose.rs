@@ -11,8 +11,9 @@ fn file(test: &str, more: &str) -> String {
         "services:\n  app:\n    image: {image}\n    environment: {{SERVER: web}}\n    depends_on: {{web: {{condition: service_healthy}}}}\n  \
          web:\n    image: {image}\n    depends_on: [note]\n    \
          command: [sh, -c, 'echo first words; echo served >/data/page && exec httpd -f -p 8080 -h /data']\n    \
-         volumes: ['data:/data']\n    healthcheck: {{test: {test}, interval: 100ms, timeout: 5s, retries: 1}}\n    {more}\n  \
-         note:\n    image: {image}\n    command: sleep 600\n  \
+         volumes: ['data:/data']\n    healthcheck: {{test: {test}, interval: 100ms, timeout: 30s, retries: 5}}\n    {more}\n  \
+         note:\n    image: {image}\n    user: '1000'\n    tmpfs: /scratch\n    \
+         command: [sh, -c, 'test $$(id -u) = 1000 && echo >/scratch/x && exec sleep 600']\n  \
          unneeded: {{image: 'no-such/image:here'}}\nvolumes: {{data: }}\n"
     )
 }
@@ -67,7 +68,8 @@ fn a_command_takes_the_place_of_its_service_and_reaches_the_others() {
 fn a_service_that_is_not_well_shows_its_last_lines() {
     for daemon in daemons() {
         let place = Place::new();
-        configure(&daemon, &place, &file("[CMD, 'false']", ""));
+        let hasty = file("[CMD, 'false']", "").replace("timeout: 30s, retries: 5}", "timeout: 1s, retries: 1}");
+        configure(&daemon, &place, &hasty);
         let said = run(&daemon, &place, "touch ran");
         assert_eq!(said.code, 125, "{said:?}");
         assert!(said.err.contains("`web`") && said.err.contains("| first words"), "{said:?}");
@@ -162,7 +164,7 @@ fn whatever_ends_polder_no_service_stays() {
 fn a_run_that_is_ended_while_it_waits_ends_at_once() {
     for daemon in daemons() {
         let place = Place::new();
-        let patient = file("[CMD, 'false']", "").replace("retries: 1}", "retries: 50}");
+        let patient = file("[CMD, 'false']", "").replace("retries: 5}", "retries: 50}");
         configure(&daemon, &place, &patient);
         let polder = start(&daemon, &place, "touch ran");
         let id = polder.id();

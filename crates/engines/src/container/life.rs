@@ -76,7 +76,8 @@ impl Container {
             Some((name, _)) => {
                 let text = format!("the daemon gave the container the network link `{}`", name.trim());
                 // Kernels with tunnels built in put one into every network namespace unless they are told not to.
-                let remedy = "where it is a tunnel of the kernel's own: `sysctl net.core.fb_tunnels_only_for_init_net=1`";
+                let remedy =
+                    "where it is a tunnel of the kernel's own: `sysctl net.core.fb_tunnels_only_for_init_net=1`";
                 Err(setup(io::Error::other(text), Some(remedy.to_owned())))
             }
         }

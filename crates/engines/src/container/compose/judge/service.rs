@@ -55,14 +55,8 @@ impl Judge<'_> {
             "command" => service.command = self.words(node, key),
             "entrypoint" => service.entrypoint = self.words(node, key),
             "environment" => service.env = self.environment(node),
-            "user" => {
-                let text = self.text(node, key).unwrap_or_default();
-                service.user = self.keep(line, key, user(&text));
-            }
-            "working_dir" => {
-                let text = self.text(node, key).unwrap_or_default();
-                service.workdir = self.keep(line, key, place(&text));
-            }
+            "user" => service.user = self.text(node, key).and_then(|text| self.keep(line, key, user(&text))),
+            "working_dir" => service.workdir = self.text(node, key).and_then(|text| self.keep(line, key, place(&text))),
             "depends_on" => service.needs = self.depends_on(node),
             "healthcheck" => service.check = self.healthcheck(node),
             // It says what is so anyway: everybody reaches every port on the loopback.
@@ -71,8 +65,8 @@ impl Judge<'_> {
                 let texts =
                     if let Value::Text(_) = node.value { std::slice::from_ref(node) } else { self.list(node, key) };
                 for item in texts {
-                    let text = self.text(item, key).unwrap_or_default();
-                    service.scratch.extend(self.keep(item.line, key, place(&text)));
+                    let text = self.text(item, key);
+                    service.scratch.extend(text.and_then(|text| self.keep(item.line, key, place(&text))));
                 }
             }
             "read_only" => service.read_only = self.yes_or_no(node, key),

@@ -155,7 +155,8 @@ fn every_dangerous_key_is_refused_at_its_line() {
 
 #[test]
 fn what_the_sandbox_says_the_commands_service_cannot_say() {
-    for key in ["user: x", "working_dir: /x", "volumes: [/x]", "tmpfs: /x", "mem_limit: 1g", "cpus: 1", "pids_limit: 1"] {
+    for key in ["user: x", "working_dir: /x", "volumes: [/x]", "tmpfs: /x", "mem_limit: 1g", "cpus: 1", "pids_limit: 1"]
+    {
         let said = fault(&format!("services:\n  app:\n    image: x\n    {key}\n"));
         assert!(said.starts_with("compose.yaml:4: "), "{key}: {said}");
     }

@@ -26,12 +26,14 @@ fn asked(kind: Kind, ceiling: &Ceiling) -> String {
 
 #[test]
 fn a_service_asks_for_less_and_never_for_more() {
-    let ceiling = Ceiling { memory_bytes: Some(64 << 20), cpus: Some(4.0), pids: Some(100), scratch_bytes: 4096, held: true };
+    let ceiling =
+        Ceiling { memory_bytes: Some(64 << 20), cpus: Some(4.0), pids: Some(100), scratch_bytes: 4096, held: true };
     expect_file!["./tests/docker.json"].assert_eq(&asked(Kind::Docker, &ceiling));
 }
 
 #[test]
 fn a_daemon_that_holds_no_limits_is_asked_for_none() {
-    let ceiling = Ceiling { memory_bytes: Some(64 << 20), cpus: None, pids: Some(100), scratch_bytes: 4096, held: false };
+    let ceiling =
+        Ceiling { memory_bytes: Some(64 << 20), cpus: None, pids: Some(100), scratch_bytes: 4096, held: false };
     expect_file!["./tests/podman.json"].assert_eq(&asked(Kind::Podman, &ceiling));
 }
