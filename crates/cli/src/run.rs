@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
+use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
@@ -27,7 +28,7 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
         return print_plan(&planned, json);
     }
     let home = planned.host().user.home.clone();
-    let mut teller = Teller { json, changes: None };
+    let mut teller = Teller { json, line: ProgressLine::new(), changes: None };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
@@ -50,6 +51,8 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     };
     let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
     let ended = polder_run::run(chosen, streams, supervision);
+    // Nobody looks at it any more who would mind.
+    let _ = teller.line.clear();
     let recorded = entry.end(&ended);
     let blocked = if json { Vec::new() } else { text::violations(noting.violations(), &home, VIOLATION_LINES_MAX) };
     keep(noting, &ended);
@@ -110,6 +113,8 @@ fn direct() -> io::Result<Streams> {
 /// Passes events on: as JSON lines, or only the output.
 struct Teller {
     json: bool,
+    /// What is made ready before the command.
+    line: ProgressLine,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
 }
@@ -132,6 +137,11 @@ impl Teller {
                 return out.write_all(&bytes).and_then(|()| out.flush());
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
+            EventKind::Progress(progress) => return self.line.show(&progress),
+            EventKind::Warning(text) => {
+                self.line.clear()?;
+                say(&format!("warning: {text}"));
+            }
             EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
             EventKind::Changes { .. } => {}
             // Told before the start, or when it has ended, together.

@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::head::Framing;
 use std::io::{self, Read};
+use std::time::Duration;
 
 /// The longest line that announces a chunk; extensions are allowed and ignored.
 const CHUNK_LINE_BYTES_MAX: usize = 256;
@@ -40,6 +41,16 @@ impl Body {
             Framing::ToTheEnd | Framing::Upgraded => State::ToTheEnd,
         };
         Self { connection, state, allowance: limit_bytes }
+    }
+
+    /// Whether something of it can be read, or its end, within this time.
+    pub(super) fn is_ready(&self, patience: Duration) -> io::Result<bool> {
+        match self.state {
+            State::Done | State::Plain(0) => Ok(true),
+            State::Plain(_) | State::ToTheEnd | State::InChunk(_) | State::BeforeChunk => {
+                self.connection.is_ready(patience)
+            }
+        }
     }
 
     fn announced(&mut self) -> io::Result<u64> {
