@@ -6,24 +6,20 @@ use polder::Progress;
 use polder_sys::terminal;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
 
-/// How often the line changes at most.
-const PAUSE: Duration = Duration::from_millis(100);
 /// The width of a terminal that does not say.
 const COLUMNS: usize = 80;
 
 /// The line.
 pub(crate) struct ProgressLine {
     terminal: bool,
-    /// When it was last written, if it is there.
-    shown: Option<Instant>,
+    shown: bool,
 }
 
 impl ProgressLine {
     /// On stderr, if that is a terminal.
     pub(crate) fn new() -> Self {
-        Self { terminal: terminal::is_terminal(io::stderr().as_fd()), shown: None }
+        Self { terminal: terminal::is_terminal(io::stderr().as_fd()), shown: false }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) -> io::Result<()> {
@@ -33,10 +29,7 @@ impl ProgressLine {
         if progress.done {
             return self.clear();
         }
-        if self.shown.is_some_and(|last| last.elapsed() < PAUSE) {
-            return Ok(());
-        }
-        self.shown = Some(Instant::now());
+        self.shown = true;
         // A terminal that does not know its size says 0.
         let known = terminal::size(io::stderr().as_fd()).map(|size| usize::from(size.columns));
         let columns = known.ok().filter(|columns| *columns > 0).unwrap_or(COLUMNS);
@@ -49,10 +42,10 @@ impl ProgressLine {
 
     /// Takes the line away.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        match self.shown.take() {
-            Some(_) => io::stderr().lock().write_all(b"\r\x1b[K"),
-            None => Ok(()),
+        if std::mem::replace(&mut self.shown, false) {
+            return io::stderr().lock().write_all(b"\r\x1b[K");
         }
+        Ok(())
     }
 }
 

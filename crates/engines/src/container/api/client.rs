@@ -158,7 +158,7 @@ impl Client {
     ) -> Result<Answer, ApiError> {
         let doing = doing(method, target);
         let mut connection = self.request(method, target, sent, deadline)?;
-        progress::wait(&doing, &|patience| connection.is_ready(patience), hearing)?;
+        progress::wait(&doing, &mut |patience| connection.is_ready(patience), hearing)?;
         let head = Head::read(&mut connection).map_err(|error| heading(&doing, error))?;
         let success = (200..300).contains(&head.status) || head.status == 304;
         let limit = if success { u64::MAX } else { MESSAGE_BYTES_MAX };

@@ -58,11 +58,11 @@ struct AuxWire {
 /// Waits until a daemon says something, as long as the caller waits.
 pub(super) fn wait(
     doing: &str,
-    is_ready: &dyn Fn(Duration) -> io::Result<bool>,
+    is_ready: &mut dyn FnMut(Duration) -> io::Result<bool>,
     hearing: &mut Hearing<'_>,
 ) -> Result<(), ApiError> {
     loop {
-        if is_ready(GLANCE).map_err(|error| ApiError::talking(doing, error))? {
+        if is_ready(GLANCE).map_err(|error| reading(doing, error))? {
             return Ok(());
         }
         tell(doing, None, hearing)?;
@@ -82,7 +82,7 @@ pub(super) fn follow(mut body: Body, doing: &str, hearing: &mut Hearing<'_>) -> 
     let mut pending = Vec::new();
     let mut chunk = vec![0; 16 * 1024];
     loop {
-        wait(doing, &|patience| body.is_ready(patience), hearing)?;
+        wait(doing, &mut |patience| body.is_ready(patience), hearing)?;
         let count = body.read(&mut chunk).map_err(|error| reading(doing, error))?;
         pending.extend_from_slice(&chunk[..count]);
         while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {

@@ -17,12 +17,14 @@ pub(in crate::container) struct Told<'a> {
     what: String,
     lookout: &'a mut dyn Lookout,
     parts: Parts,
+    /// Whether there is something to tell about the parts.
+    news: bool,
     last: Option<Instant>,
 }
 
 impl<'a> Told<'a> {
     pub(in crate::container) fn new(what: String, lookout: &'a mut dyn Lookout) -> Self {
-        let mut told = Self { what, lookout, parts: Parts::default(), last: None };
+        let mut told = Self { what, lookout, parts: Parts::default(), news: false, last: None };
         told.tell(String::new(), None, None, false);
         told
     }
@@ -33,13 +35,15 @@ impl<'a> Told<'a> {
             Some(Said::Line(line)) => self.tell(line.clone(), None, None, false),
             Some(Said::Part { id, doing, current_bytes, total_bytes }) => {
                 self.parts.note(id, doing, *current_bytes, *total_bytes);
-                if self.last.is_none_or(|last| last.elapsed() >= PAUSE) {
-                    self.last = Some(Instant::now());
-                    let (current, total) = self.parts.bytes();
-                    self.tell(self.parts.words(), current, total, false);
-                }
+                self.news = true;
             }
             Some(Said::Made(_)) | None => {}
+        }
+        // Also when nothing is said for a while: the last word must not be the one that is left out.
+        if self.news && self.last.is_none_or(|last| last.elapsed() >= PAUSE) {
+            (self.news, self.last) = (false, Some(Instant::now()));
+            let (current, total) = self.parts.bytes();
+            self.tell(self.parts.words(), current, total, false);
         }
         self.waiting()
     }
