@@ -38,6 +38,8 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Tell what a run was denied, by which rule and layer, and what allows it.
     Explain(ExplainArgs),
+    /// Say what is allowed at a path or for a peer, and which grant lets the rest.
+    Why(Box<WhyArgs>),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -233,6 +235,24 @@ pub(crate) struct ExplainArgs {
     pub(crate) list: bool,
     /// Print the record, or the list, as JSON.
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder why src/main.rs              a path as the command would see it, here below its working directory
+  polder why /opt/tool
+  polder why registry.example:443
+
+Nothing is run. In a sandbox the answer comes from /run/polder/policy.json, which any command there can read.")]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// A path inside, or HOST:PORT.
+    #[arg(value_name = "PATH|HOST:PORT")]
+    pub(crate) target: String,
+    /// Print the answer as JSON.
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 

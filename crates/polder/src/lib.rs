@@ -66,7 +66,7 @@ pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
     Probe, RunId, Usage, Violation,
 };
-pub use polder_plan::{Plan, Standing, Way, Wish, World, risk};
+pub use polder_plan::{ALLOWANCE, Allowance, Plan, Says, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};
 pub use polder_run::{RunError, Streams, Supervision, Unfit};
 pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};
