@@ -20,6 +20,9 @@ use target::Target;
 /// The longest file that is read about a sandbox.
 const ALLOWANCE_BYTES_MAX: usize = 1024 * 1024;
 
+/// What was asked about, and an answer for each thing that can be done there.
+type Answered = (Target, Vec<(&'static str, Answer)>);
+
 /// What may be done, or not, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Answer {

@@ -1,12 +1,12 @@
 //! The answer inside a sandbox, from what the run was told about itself.
 
-use super::Answer;
 use super::target::{Target, is_loopback};
+use super::{Answer, Answered};
 use crate::exit::Failure;
 use polder::{ALLOWANCE, Allowance, Grant, Says, Wish};
 use std::path::Path;
 
-pub(super) fn answers(text: &[u8], word: &str) -> Result<(Target, Vec<(&'static str, Answer)>), Failure> {
+pub(super) fn answers(text: &[u8], word: &str) -> Result<Answered, Failure> {
     let value = serde_json::from_slice(text).map_err(|error| Failure::new(format!("`{ALLOWANCE}`: {error}")))?;
     let allowance = Allowance::from_json(&value);
     let home = std::env::var_os("HOME");

@@ -1,13 +1,13 @@
 //! The answer outside, from the policy of a directory: with the rule, where it was said, and the grant.
 
-use super::Answer;
 use super::inside::{kernel, of_network};
 use super::target::Target;
+use super::{Answer, Answered};
 use crate::exit::Failure;
 use polder::{Allowance, Grant, Plan, Planned, Says, Standing, Way, Wish, World, risk};
 use std::path::Path;
 
-pub(super) fn answers(planned: &Planned, word: &str) -> Result<(Target, Vec<(&'static str, Answer)>), Failure> {
+pub(super) fn answers(planned: &Planned, word: &str) -> Result<Answered, Failure> {
     let plan = planned.plan();
     if plan.world == World::Open {
         return Err(Failure::new("the engine of this policy enforces nothing: whatever you can do, the command can"));
