@@ -10,7 +10,7 @@ fn allowance() -> Allowance {
     policy.binds = vec![bind("/srv/data", "/data", Access::ReadOnly)];
     policy.deny_read = vec![Sourced::built_in(PathPattern("secret".to_owned()))];
     let facts = with(host(), &[(".git", Entry::Directory), (".git/config", file()), ("secret", file())]);
-    Allowance::of(&planned(&policy, &with_source(facts, "/srv/data")).unwrap())
+    Allowance::of(&planned(&policy, &with_source(facts, "/srv/data")).expect("a plan"))
 }
 
 fn said(allowance: &Allowance, path: &str, wish: Wish) -> &'static str {
