@@ -5,7 +5,9 @@ use crate::exit::{Failure, say};
 use crate::render::{json, text};
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
+    Violation,
 };
+use polder_audit::AuditError;
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -27,13 +29,36 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
         return print_plan(&planned, json);
     }
     let home = planned.host().user.home.clone();
+    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
+    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let Over { outcome, violations, changes, recorded } = carry_out(planned, json, ahead)?;
+    if !json {
+        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
+        text::violations(&violations, &home, VIOLATION_LINES_MAX).iter().for_each(|line| say(line));
+        text::changes(changes.as_deref()).iter().for_each(|line| say(line));
+    }
+    recorded?;
+    Ok(code(&outcome))
+}
+
+/// A run that is over.
+pub(crate) struct Over {
+    pub(crate) outcome: Outcome,
+    /// What was denied, each once, with how often.
+    pub(crate) violations: Vec<Violation>,
+    /// The workspace that holds what the command changed.
+    pub(crate) changes: Option<String>,
+    /// Whether the end is in the log, where it has to be.
+    pub(crate) recorded: Result<(), AuditError>,
+}
+
+/// Runs what was planned, with our own streams or as events on stdout, to its end.
+pub(crate) fn carry_out(planned: Planned, json: bool, ahead: Option<HeadStart>) -> Result<Over, Failure> {
     let mut teller = Teller { json, changes: None };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
-    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
-    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
@@ -51,16 +76,9 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);
-    let blocked = if json { Vec::new() } else { text::violations(noting.violations(), &home, VIOLATION_LINES_MAX) };
+    let violations = noting.violations().to_vec();
     keep(noting, &ended);
-    let outcome = ended?;
-    if !json {
-        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
-        blocked.iter().for_each(|line| say(line));
-        text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
-    }
-    recorded?;
-    Ok(code(&outcome))
+    Ok(Over { outcome: ended?, violations, changes: teller.changes, recorded })
 }
 
 /// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::planned::Planned;
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
-use polder_facts::{Grant, Guarantee};
-use polder_policy::Overrides;
+use polder_facts::{Grant, Guarantee, Origin};
+use polder_policy::{NetworkMode, Overrides, Policy};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ pub struct Sandbox {
     trusted: bool,
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
+    bare: bool,
 }
 
 impl Sandbox {
@@ -33,6 +34,7 @@ impl Sandbox {
             trusted: false,
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
+            bare: false,
         }
     }
 
@@ -192,6 +194,13 @@ impl Sandbox {
         self
     }
 
+    /// Takes away what the policy shows of the host beside the workspace, and its network; what was added by
+    /// [`allow`](Self::allow) stays. What a command asks for then is what it needs.
+    pub fn bare(mut self) -> Self {
+        self.bare = true;
+        self
+    }
+
     /// Replaces everything said so far by these flags.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
@@ -210,7 +219,10 @@ impl Sandbox {
     pub fn plan(&self, command: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Planned, Error> {
         let command: Vec<OsString> = command.into_iter().map(Into::into).collect();
         let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
-        let policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        let mut policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        if self.bare {
+            take_gifts(&mut policy);
+        }
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
@@ -218,5 +230,14 @@ impl Sandbox {
         let prepared = polder_run::prepare(&placed, &command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
+    }
+}
+
+/// Takes away what a policy shows and reaches, apart from what was granted one by one.
+fn take_gifts(policy: &mut Policy) {
+    let granted = |origin: &Origin| *origin == Origin::Flag("--allow".to_owned());
+    policy.binds.retain(|bind| granted(&bind.origin));
+    if !granted(&policy.network.origin) {
+        policy.network.value.mode = NetworkMode::None;
     }
 }
