@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod render;
 mod run;
+mod service;
 mod shell;
 mod steps;
 mod trust;

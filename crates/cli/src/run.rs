@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
+use crate::service::{self, Asked};
 use polder::{Begun, Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
@@ -17,17 +18,42 @@ use std::path::Path;
 const VIOLATION_LINES_MAX: usize = 5;
 
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
-    let RunArgs { policy, dry_run, json, tty, command } = args;
+    let RunArgs { policy, service, restart, dry_run, json, tty, command } = args;
     if tty {
         return crate::shell::interactive(&policy, command);
     }
-    let planned = policy.sandbox().plan(command.clone())?;
+    let sandbox = match &service {
+        Some(name) => policy.sandbox().service(name.clone()),
+        None => policy.sandbox(),
+    };
+    let planned = sandbox.plan(command.clone())?;
     if dry_run {
         return print_plan(&planned, json);
     }
+    if service.is_some() {
+        return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
+    }
+    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let outcome = once(planned, &command[0], json, Around { signals: &signals, ahead, parting: Parting::Leave })?;
+    Ok(code(&outcome))
+}
+
+/// What surrounds one run of a command.
+pub(crate) struct Around<'a> {
+    pub(crate) signals: &'a Signals,
+    pub(crate) ahead: Option<HeadStart>,
+    pub(crate) parting: Parting,
+}
+
+/// Runs a planned command on our own streams, and says what its exit code alone does not.
+pub(crate) fn once(
+    planned: Planned,
+    command: &OsString,
+    json: bool,
+    Around { signals, ahead, parting }: Around<'_>,
+) -> Result<Outcome, Failure> {
     let home = planned.host().user.home.clone();
     let mut teller = Teller { json, violations: Vec::new(), changes: None };
-    let signals = Signals::watch(&wait::END_SIGNALS)?;
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
@@ -42,17 +68,17 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     }
     let mut redaction = secrets.redaction();
     let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| teller.tell(event));
-    let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
+    let supervision = Supervision { signals: Some(signals), ahead, parting, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);
     let outcome = ended?;
     if !json {
-        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
+        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
         teller.print_violations(&home);
         text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
     }
     recorded?;
-    Ok(code(&outcome))
+    Ok(outcome)
 }
 
 /// The exit code as the system takes it.
@@ -73,7 +99,7 @@ fn print_plan(planned: &Planned, as_json: bool) -> Result<u8, Failure> {
 }
 
 /// One of our own three streams; a closed one is an empty one.
-fn stream(number: i32) -> io::Result<OwnedFd> {
+pub(crate) fn stream(number: i32) -> io::Result<OwnedFd> {
     let open = || -> io::Result<OwnedFd> {
         match number {
             0 => wait::duplicate(io::stdin().as_fd()),
