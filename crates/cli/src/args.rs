@@ -36,6 +36,10 @@ pub(crate) enum Verb {
     Steps(Box<StepsArgs>),
     /// Show what this machine can enforce, by trying it.
     Doctor(DoctorArgs),
+    /// Tell what a run was denied, by which rule and layer, and what allows it.
+    Explain(ExplainArgs),
+    /// Say what is allowed at a path or for a peer, and which grant lets the rest.
+    Why(Box<WhyArgs>),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -240,6 +244,42 @@ pub(crate) struct DoctorArgs {
     /// Only attacks whose name contains this.
     #[arg(long, value_name = "TEXT", requires = "attack")]
     pub(crate) only: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of
+their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of
+files that could not be read; run again with --observe exact."
+)]
+pub(crate) struct ExplainArgs {
+    /// The run, by its name or the beginning of it; the newest when no name is given.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// List the runs that are kept, the newest first.
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) list: bool,
+    /// Print the record, or the list, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder why src/main.rs              a path as the command would see it, here below its working directory
+  polder why /opt/tool
+  polder why registry.example:443
+
+Nothing is run. In a sandbox the answer comes from /run/polder/policy.json, which any command there can read.")]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// A path inside, or HOST:PORT.
+    #[arg(value_name = "PATH|HOST:PORT")]
+    pub(crate) target: String,
+    /// Print the answer as JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
