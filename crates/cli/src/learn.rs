@@ -11,11 +11,14 @@ mod tighten;
 use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, printable, say};
 use crate::render::text::{home, tolerate_closed};
-use crate::run::{Over, carry_out, code};
+use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
 use lesson::Lesson;
 use memory::Memory;
 use polder::config::{self, Files};
+use polder::{Ending, Planned, Violation};
+use polder_run::Parting;
+use polder_sys::wait::{self, Signals};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,16 +39,15 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
     let (mut name, mut home, mut last) = (None, home(), 0);
     for _ in 0..*rounds {
-        let mut policy = watching(policy);
+        let mut policy = watching(policy)?;
         // The file counts before anybody trusts it, because it is what this very command wrote.
         policy.trust |= memory.is_ours && to.is_none();
         policy.allow.extend(memory.lesson.grants(&home));
         let planned = policy.sandbox().plan(command.clone())?;
         name = planned.policy().name.clone();
         home.clone_from(&planned.host().user.home);
-        let Over { outcome, violations, changes: _, recorded } = carry_out(planned, false, None)?;
-        recorded?;
-        last = code(&outcome);
+        let violations;
+        (violations, last) = once(planned)?;
         if !memory.lesson.add(&violations, &home) {
             break;
         }
@@ -64,9 +66,24 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     Ok(last)
 }
 
+/// One run on our own streams: what it was denied, and its exit code.
+fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
+    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let around = Around { signals: &signals, ahead: None, parting: Parting::Leave };
+    let Over { outcome, violations, changes: _, recorded } = carry_out(planned, false, around)?;
+    recorded?;
+    match outcome.ending {
+        Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
+        _ => Ok((violations, code(&outcome))),
+    }
+}
+
 /// Everything is watched: that is what this is for.
-fn watching(policy: &PolicyArgs) -> PolicyArgs {
-    PolicyArgs { observe: Some("exact".to_owned()), ..policy.clone() }
+fn watching(policy: &PolicyArgs) -> Result<PolicyArgs, Failure> {
+    if policy.observe.as_ref().is_some_and(|mode| mode != "exact") {
+        return Err(Failure::new("learning watches everything; leave --observe out"));
+    }
+    Ok(PolicyArgs { observe: Some("exact".to_owned()), ..policy.clone() })
 }
 
 /// The file that is written.

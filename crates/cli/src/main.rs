@@ -13,6 +13,7 @@ mod explain;
 mod learn;
 mod render;
 mod run;
+mod service;
 mod shell;
 mod steps;
 mod trust;

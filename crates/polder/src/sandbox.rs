@@ -4,6 +4,7 @@ use crate::config::{self, Files};
 use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::service::{self, ServiceName};
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee, Origin};
@@ -22,6 +23,7 @@ pub struct Sandbox {
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
     bare: bool,
+    service: Option<ServiceName>,
 }
 
 impl Sandbox {
@@ -35,6 +37,7 @@ impl Sandbox {
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
             bare: false,
+            service: None,
         }
     }
 
@@ -201,6 +204,12 @@ impl Sandbox {
         self
     }
 
+    /// The command is this service: it has a directory of its own that is there again at its next start.
+    pub fn service(mut self, name: ServiceName) -> Self {
+        self.service = Some(name);
+        self
+    }
+
     /// Replaces everything said so far by these flags.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
@@ -226,6 +235,10 @@ impl Sandbox {
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
+        let policy = match &self.service {
+            Some(name) => service::with_state(policy, name, root, &self.environment)?,
+            None => policy,
+        };
         let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
         let prepared = polder_run::prepare(&placed, &command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);

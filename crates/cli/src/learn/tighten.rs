@@ -4,11 +4,10 @@
 //! run, and what it asks for comes back one by one, never more than the policy gives. Nothing is written.
 
 use super::lesson::{Lesson, covers};
-use super::watching;
+use super::{once, watching};
 use crate::args::LearnArgs;
 use crate::exit::{Failure, printable};
 use crate::render::text::tolerate_closed;
-use crate::run::{Over, carry_out, code};
 use crate::workspace::escaped;
 use polder::{Grant, Planned};
 use polder_policy::{Access, NetworkMode};
@@ -43,7 +42,7 @@ enum Finding {
 
 pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
     let LearnArgs { policy, command, json, .. } = args;
-    let policy = watching(policy);
+    let policy = watching(policy)?;
     let whole = policy.sandbox().plan(command.clone())?;
     let gifts = gifts(&whole);
     let home = whole.host().user.home.clone();
@@ -78,12 +77,6 @@ pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
     };
     tolerate_closed(io::stdout().lock().write_all(text.as_bytes()))?;
     Ok(u8::from(came != expected))
-}
-
-fn once(planned: Planned) -> Result<(Vec<polder::Violation>, u8), Failure> {
-    let Over { outcome, violations, changes: _, recorded } = carry_out(planned, false, None)?;
-    recorded?;
-    Ok((violations, code(&outcome)))
 }
 
 /// What the policy gives beside the workspace.
