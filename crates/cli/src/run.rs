@@ -4,9 +4,12 @@ use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
+use crate::service::{self, Asked};
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
+    Violation,
 };
+use polder_audit::AuditError;
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -19,22 +22,69 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(crate) const VIOLATION_LINES_MAX: usize = 5;
 
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
-    let RunArgs { policy, dry_run, json, tty, command } = args;
+    let RunArgs { policy, service, restart, dry_run, json, tty, command } = args;
     if tty {
         return crate::shell::interactive(&policy, command);
     }
-    let planned = policy.sandbox().plan(command.clone())?;
+    let sandbox = match &service {
+        Some(name) => policy.sandbox().service(name.clone()),
+        None => policy.sandbox(),
+    };
+    let planned = sandbox.plan(command.clone())?;
     if dry_run {
         return print_plan(&planned, json);
     }
-    let home = planned.host().user.home.clone();
-    let mut teller = Teller { json, line: ProgressLine::new(), changes: None };
+    if service.is_some() {
+        return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
+    }
     let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let outcome = once(planned, &command[0], json, Around { signals: &signals, ahead, parting: Parting::Leave })?;
+    Ok(code(&outcome))
+}
+
+/// What surrounds one run of a command.
+pub(crate) struct Around<'a> {
+    pub(crate) signals: &'a Signals,
+    pub(crate) ahead: Option<HeadStart>,
+    pub(crate) parting: Parting,
+}
+
+/// Runs a planned command on our own streams, and says what its exit code alone does not.
+pub(crate) fn once(planned: Planned, command: &OsString, json: bool, around: Around<'_>) -> Result<Outcome, Failure> {
+    let home = planned.host().user.home.clone();
+    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
+    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let Over { outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
+    if !json {
+        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
+        text::violations(&violations, &home, VIOLATION_LINES_MAX).iter().for_each(|line| say(line));
+        text::changes(changes.as_deref()).iter().for_each(|line| say(line));
+    }
+    recorded?;
+    Ok(outcome)
+}
+
+/// A run that is over.
+pub(crate) struct Over {
+    pub(crate) outcome: Outcome,
+    /// What was denied, each once, with how often.
+    pub(crate) violations: Vec<Violation>,
+    /// The workspace that holds what the command changed.
+    pub(crate) changes: Option<String>,
+    /// Whether the end is in the log, where it has to be.
+    pub(crate) recorded: Result<(), AuditError>,
+}
+
+/// Runs what was planned, with our own streams or as events on stdout, to its end.
+pub(crate) fn carry_out(
+    planned: Planned,
+    json: bool,
+    Around { signals, ahead, parting }: Around<'_>,
+) -> Result<Over, Failure> {
+    let mut teller = Teller { json, line: ProgressLine::new(), changes: None };
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
-    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
-    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
@@ -49,21 +99,14 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
             teller.tell(event)
         })
     };
-    let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
+    let supervision = Supervision { signals: Some(signals), ahead, parting, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     // Nobody looks at it any more who would mind.
     let _ = teller.line.clear();
     let recorded = entry.end(&ended);
-    let blocked = if json { Vec::new() } else { text::violations(noting.violations(), &home, VIOLATION_LINES_MAX) };
+    let violations = noting.violations().to_vec();
     keep(noting, &ended);
-    let outcome = ended?;
-    if !json {
-        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
-        blocked.iter().for_each(|line| say(line));
-        text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
-    }
-    recorded?;
-    Ok(code(&outcome))
+    Ok(Over { outcome: ended?, violations, changes: teller.changes, recorded })
 }
 
 /// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.
@@ -91,7 +134,7 @@ fn print_plan(planned: &Planned, as_json: bool) -> Result<u8, Failure> {
 }
 
 /// One of our own three streams; a closed one is an empty one.
-fn stream(number: i32) -> io::Result<OwnedFd> {
+pub(crate) fn stream(number: i32) -> io::Result<OwnedFd> {
     let open = || -> io::Result<OwnedFd> {
         match number {
             0 => wait::duplicate(io::stdin().as_fd()),

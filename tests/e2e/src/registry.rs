@@ -62,11 +62,11 @@ impl Registry {
 /// What is served at which path, and what it is.
 fn parts(place: &Place) -> BTreeMap<String, (&'static str, Vec<u8>)> {
     for directory in ["bin", "dev", "etc", "proc", "sys", "tmp"] {
-        fs::create_dir_all(place.dir().join(&format!("image/{directory}"))).expect("a directory");
+        fs::create_dir_all(place.dir().join(format!("image/{directory}"))).expect("a directory");
     }
     fs::copy("/bin/busybox", place.dir().join("image/bin/busybox")).expect("a program");
     for name in ["sh", "cat", "touch", "true"] {
-        std::os::unix::fs::symlink("busybox", place.dir().join(&format!("image/bin/{name}"))).expect("a link");
+        std::os::unix::fs::symlink("busybox", place.dir().join(format!("image/bin/{name}"))).expect("a link");
     }
     // Other bytes every time: a daemon that has them from the last test would not ask again.
     let mark = format!("{} {:?}", std::process::id(), std::time::SystemTime::now());
