@@ -198,13 +198,13 @@ fn build(
         Err(error) => error,
     };
     // What the steps before the failing one left has no name and is of no use to anybody.
-    let left = layers.iter().rev().filter_map(|layer| {
-        let removed = client.remove_unnamed_image(layer, Deadline::quick());
-        removed.err().filter(|error| !error.is_absent())
-    });
-    // The failure is what the caller has to hear about; that something stays comes beside it.
-    if let Some(error) = left.last() {
-        told.warn(format!("images of a build that failed could not be removed: {error}"));
+    for layer in layers.iter().rev() {
+        match client.remove_unnamed_image(layer, Deadline::quick()) {
+            Ok(()) => {}
+            // Gone already, or below an image that somebody uses.
+            Err(error) if error.is_absent() || error.is_conflict() => {}
+            Err(error) => told.warn(format!("what a failed build left could not be removed: {error}")),
+        }
     }
     Err(match (error, told.interrupted()) {
         (ApiError::GivenUp { .. }, Some(signal)) => ImageError::Interrupted(signal),
