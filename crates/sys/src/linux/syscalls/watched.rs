@@ -50,8 +50,8 @@ const CHANGING_WITH_MODE: &[(i64, u8)] = &[
     (libc::SYS_creat, 1),
 ];
 
-/// Calls that change the rights of a file; whoever unpacks an archive makes one for each, so only `exact` looks.
-const CHANGING_RIGHTS: &[(i64, u8)] = &[
+/// The same, of which whoever unpacks an archive makes one for each file, so only `exact` looks.
+const CHANGING_OFTEN_WITH_MODE: &[(i64, u8)] = &[
     (libc::SYS_fchmodat, 2),
     (SYS_FCHMODAT2, 2),
     #[cfg(target_arch = "x86_64")]
@@ -83,7 +83,7 @@ pub(in crate::linux) fn is_watched(number: i64) -> bool {
         || CHANGING.contains(&number)
         || REMOVING.contains(&number)
         || REACHING.contains(&number)
-        || CHANGING_WITH_MODE.iter().chain(CHANGING_RIGHTS).any(|(changing, _)| *changing == number)
+        || CHANGING_WITH_MODE.iter().chain(CHANGING_OFTEN_WITH_MODE).any(|(changing, _)| *changing == number)
         || FINDING.iter().any(|(finding, _)| *finding == number)
 }
 
@@ -118,19 +118,24 @@ pub(super) fn add(observe: Observe, rules: &mut BTreeMap<u32, Rule>) {
     for number in CHANGING.iter().chain(REACHING) {
         put(*number, Vec::new(), Verdict::Notify);
     }
-    let (removing, changing_rights) = match observe {
+    let (removing, changing_often) = match observe {
         Observe::Off | Observe::Cheap => (&[][..], &[][..]),
-        Observe::Exact => (REMOVING, CHANGING_RIGHTS),
+        Observe::Exact => (REMOVING, CHANGING_OFTEN_WITH_MODE),
     };
     for number in removing {
         put(*number, Vec::new(), Verdict::Notify);
     }
-    for (number, mode) in CHANGING_WITH_MODE.iter().chain(changing_rights) {
+    for (number, mode) in CHANGING_WITH_MODE.iter().chain(changing_often) {
         put(*number, vec![when(*mode, Match::AnyBit(SETID_BITS), EPERM)], Verdict::Notify);
     }
     let mut opening = |number: i64, flags: u8, mode: u8| {
         let mut tests = open_without_creating(observe, flags);
         tests.push(when(mode, Match::AnyBit(SETID_BITS), EPERM));
+        if observe == Observe::Cheap {
+            // Whoever unpacks, copies or checks out a tree insists on new files, and so does whoever makes a temporary
+            // one: a look at each would take nearly as long as the work.
+            tests.push(when(flags, Match::AnyBit(libc::O_EXCL as u32), Verdict::Allow));
+        }
         put(number, tests, Verdict::Notify);
     };
     opening(libc::SYS_openat, 2, 3);
