@@ -11,7 +11,7 @@ use super::place::{self, Place};
 use super::program::own_program;
 use super::ready::ready_image;
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
-use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
+use polder_engine::{Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
     keep_socket(&client, fitted)?;
-    tidy(&client, uid);
+    tidy(&client, uid, lookout);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
     let image = ready_image(&client, kind, fitted, project.as_ref(), lookout)?;
     let program = own_program(&place, image.env.is_some()).map_err(|error| {
@@ -55,6 +55,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
         kind,
         image: &image.name,
         image_env: image.env.as_deref(),
+        runtime: image.runtime.as_deref(),
         program: &program,
         door: &place.door(),
         empty: &place.empty(),
@@ -90,12 +91,14 @@ fn keep_socket(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
 }
 
 /// Removes, once in the life of this process, what killed ones left behind.
-fn tidy(client: &Client, uid: u32) {
+fn tidy(client: &Client, uid: u32, lookout: &mut dyn Lookout) {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        place::sweep(uid);
-        // A daemon that cannot list its containers will say so when it is asked for one.
-        let _ = owner::reap(client, uid);
+        let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
+        let swept = place::sweep(uid).map_err(|error| error.to_string());
+        for error in [reaped, swept].into_iter().filter_map(Result::err) {
+            lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
+        }
     });
 }
 
@@ -134,10 +137,12 @@ impl Running for Contained {
     fn finish(self: Box<Self>, _: Parting) -> Finished {
         let Self { run, beside, container } = *self;
         // There is a container to remove: nobody leaves early.
-        let Finished { limit, violations, warnings } = run.finish(Parting::Wait);
+        let Finished { limit, violations, mut warnings } = run.finish(Parting::Wait);
         let reached = container.watched().reached();
+        let remains = container.remains();
         drop(beside);
         drop(container);
+        warnings.extend(remains.take());
         let limit = match reached {
             _ if limit.is_some() => limit,
             reached if reached.memory => Some(LimitKind::Memory),
