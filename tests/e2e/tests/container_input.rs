@@ -123,8 +123,11 @@ fn a_socket_without_permission_is_said_to_be_one() {
     // Not in a home, which another user cannot enter.
     let directory = Path::new("/var/tmp").join(format!("polder-e2e-socket.{}", std::process::id()));
     let work = directory.join("work");
-    fs::create_dir_all(&work).expect("a directory");
-    chown(&work, Some(NOBODY), Some(NOBODY)).expect("somebody's");
+    let home = directory.join("home");
+    for path in [&work, &home] {
+        fs::create_dir_all(path).expect("a directory");
+        chown(path, Some(NOBODY), Some(NOBODY)).expect("somebody's");
+    }
     let polder = directory.join("polder");
     fs::copy(binary(), &polder).expect("a copy");
     for path in [&directory, &polder] {
@@ -139,7 +142,7 @@ fn a_socket_without_permission_is_said_to_be_one() {
         command.args(["run", "--engine", daemon.engine, "--", "touch", "ran"]).current_dir(&work).env_clear();
         command
             .env("PATH", "/usr/bin:/bin")
-            .env("HOME", &work)
+            .env("HOME", &home)
             .env(daemon.variable, format!("unix://{}", socket.display()));
         command.output().expect("polder").into()
     };
