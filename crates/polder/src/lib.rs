@@ -40,6 +40,7 @@ pub mod audit;
 pub mod caches;
 pub mod config;
 mod credentials;
+pub mod deeds;
 mod error;
 pub mod json;
 mod noting;
