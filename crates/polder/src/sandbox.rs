@@ -9,9 +9,11 @@ use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee};
 use polder_policy::Overrides;
+use polder_secrets::Keeper;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a command may do, as far as it was said. The built-in rest: the directory is writable, there is no network, the
 /// home directory is an empty one, and git hooks and config are protected.
@@ -23,6 +25,7 @@ pub struct Sandbox {
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
     service: Option<ServiceName>,
+    keeper: Arc<Keeper>,
 }
 
 impl Sandbox {
@@ -36,6 +39,7 @@ impl Sandbox {
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
             service: None,
+            keeper: Arc::new(Keeper::new()),
         }
     }
 
@@ -212,7 +216,7 @@ impl Sandbox {
     pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
         let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
         let trust = trust::for_call(&self.environment, self.trusted);
-        PlannedSteps::of(&said, &trust, &self.environment, asked)
+        PlannedSteps::of(&said, &trust, (&self.environment, &self.keeper), asked)
     }
 
     /// Decides everything about a run of this command, and starts nothing.
@@ -227,7 +231,7 @@ impl Sandbox {
             Some(name) => service::with_state(policy, name, root, &self.environment)?,
             None => policy,
         };
-        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
+        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.keeper, &self.environment)?;
         let prepared = polder_run::prepare(&placed, &command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
