@@ -42,7 +42,7 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     }
     let mut redaction = secrets.redaction();
     let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| teller.tell(event));
-    let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
+    let supervision = Supervision { signals: Some(&signals), ahead, session: None, parting: Parting::Leave, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);
     let outcome = ended?;

@@ -1,5 +1,6 @@
 //! What an engine gets to start with, and what it gives back.
 
+use crate::session::Session;
 use polder_facts::{HostPath, LimitKind, Violation};
 use polder_sys::Terminal;
 use std::any::Any;
@@ -20,6 +21,8 @@ pub struct Services {
     pub layers: Option<Layers>,
     /// Held open until nothing of the sandbox is left, whoever ends before: the lock of the layers. Not the command's.
     pub kept: Option<OwnedFd>,
+    /// What the run shares with others, where it is one of several.
+    pub session: Option<Session>,
 }
 
 /// What a workspace is made of whose changes are kept apart. Paths without symbolic links.

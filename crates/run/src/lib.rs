@@ -16,7 +16,7 @@ mod workspace;
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
 pub use polder_cache as caches;
-pub use polder_engine::{HeadStart, Parting};
+pub use polder_engine::{HeadStart, Parting, Session};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use watch::{RunError, Streams, Supervision, run};
 pub use workspace::WorkspaceError;

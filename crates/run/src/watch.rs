@@ -9,7 +9,7 @@ use crate::claim::{Claimed, claim};
 use crate::pump::{self, Source};
 use crate::workspace::{self, Held, WorkspaceError};
 use polder_cache::ClaimError;
-use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
+use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services, Session};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
 use polder_sys::{Terminal, terminal};
@@ -58,6 +58,8 @@ pub struct Supervision<'a> {
     pub signals: Option<&'a Signals>,
     /// What was begun before the plan was known.
     pub ahead: Option<HeadStart>,
+    /// What the run shares with others, where it is one of several.
+    pub session: Option<Session>,
     /// How far to wait at the end.
     pub parting: Parting,
     /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
@@ -83,7 +85,7 @@ pub enum RunError {
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
-    let Supervision { signals, ahead, parting, sink } = supervision;
+    let Supervision { signals, ahead, session, parting, sink } = supervision;
     let Chosen { engine, fitted, reason, passed_over: _ } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
@@ -96,6 +98,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
     let (mut services, mut ends) = connect(streams, output_max.is_some())?;
     services.ahead = ahead;
+    services.session = session;
     // Held until nothing of the sandbox is left.
     let claim = match claim(fitted.plan(), signals)? {
         Claimed::Ready(claim) => claim,
@@ -218,8 +221,14 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
     let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
         let (out_read, out_write) = wait::pipe()?;
         let (err_read, err_write) = wait::pipe()?;
-        let services =
-            Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None, layers: None, kept: None };
+        let services = Services {
+            stdio: [stdin, out_write, err_write],
+            terminal: None,
+            ahead: None,
+            layers: None,
+            kept: None,
+            session: None,
+        };
         let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
         Ok((services, ends))
     };
@@ -227,8 +236,14 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
         Streams::Events { stdin } => pipes(stdin),
         Streams::Direct { stdin, .. } if counted => pipes(stdin),
         Streams::Direct { stdin, stdout, stderr } => {
-            let services =
-                Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None, layers: None, kept: None };
+            let services = Services {
+                stdio: [stdin, stdout, stderr],
+                terminal: None,
+                ahead: None,
+                layers: None,
+                kept: None,
+                session: None,
+            };
             Ok((services, Ends { stdout: None, stderr: None, relay: None }))
         }
         Streams::Terminal { input, output, size } => {
@@ -238,6 +253,7 @@ fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
                 ahead: None,
                 layers: None,
                 kept: None,
+                session: None,
             };
             let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
             Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))

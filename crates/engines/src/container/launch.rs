@@ -4,67 +4,39 @@ use super::api::Client;
 use super::daemon::connect;
 use super::kind::Kind;
 use super::life::Container;
-use super::lower::{Located, Lowered, Setting, lower, resolved};
-use super::owner;
-use super::place::{self, Place};
-use super::program::own_program;
-use super::ready::ready_image;
+use super::lower::Lowered;
+use super::opening::Opening;
+use super::ready::{image_key, ready_image};
+use super::{owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
+use polder_policy::SandboxScope;
 use polder_sys::Recipe;
-use std::ffi::OsStr;
+use polder_sys::cgroup::Counted;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, kept } = services;
+    let Services { stdio, terminal, ahead: _, layers, kept, session } = services;
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
-    let uid = fitted.host().user.uid;
     let client = connect(kind, fitted.host(), Some(plan))?;
     keep_socket(&client, fitted)?;
-    tidy(&client, uid);
-    let place = Place::make(uid).map_err(|error| setup(error, None))?;
-    let image = ready_image(&client, kind, fitted)?;
-    let program = own_program(&place, image.env.is_some()).map_err(|error| {
-        let remedy = error.remedy();
-        setup(error, remedy)
-    })?;
-    let (mut shown, mut held) = (Vec::new(), Vec::new());
-    for (number, path) in resolved(fitted, layers.as_ref(), image.env.as_deref()).iter().enumerate() {
-        let host = Path::new(OsStr::from_bytes(path.as_bytes()));
-        let located = polder_sys::locate(path).map_err(|errno| {
-            let remedy = "it is gone, or a part of it became a symbolic link; look at it and run again";
-            setup(io::Error::other(format!("cannot show `{}`: {errno}", host.display())), Some(remedy.to_owned()))
-        })?;
-        let link = place.name(host, number).map_err(|error| setup(error, None))?;
-        shown.push(Located { link, device: located.device, inode: located.inode });
-        // Held until the shim has looked, so that its number belongs to no other file meanwhile.
-        held.push(located);
-    }
-    let setting = Setting {
-        kind,
-        image: &image.name,
-        image_env: image.env.as_deref(),
-        program: &program,
-        door: &place.door(),
-        empty: &place.empty(),
-        file: &place.file(),
-        layers: layers.as_ref(),
-        shown: &shown,
-        labels: &owner::labels(uid),
-    };
-    let lowered = lower(fitted, terminal, &setting);
-    let container = Arc::new(Container::start(client, kind, &lowered, place)?);
-    let Lowered { ground, inside, .. } = lowered;
+    tidy(&client, fitted.host().user.uid);
+    let session = session.filter(|_| plan.scope.value == SandboxScope::Session).unwrap_or_default();
+    // Once in a session: what a command changes in a recipe, or a name that means another image by now, does not count.
+    let image_key = image_key(&client, kind, fitted);
+    let image = session.share(&image_key, |_| true, || ready_image(&client, kind, fitted))?;
+    let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref())?;
+    let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
+    let container = session.share(&key, Container::is_there, || opening.container())?;
+    let before = container.watched().counted();
     let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
     let launched = container.enter(&recipe).map_err(describe)?;
-    drop(held);
-    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), container }))
+    drop(opening);
+    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, container }))
 }
 
 /// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
@@ -87,9 +59,11 @@ fn tidy(client: &Client, uid: u32) {
     });
 }
 
-/// A run in a container. The run ends before the container does.
+/// A run in a container. The run ends before the container does; the container ends with the last run of its session.
 struct Contained {
     run: Box<dyn Running>,
+    /// How often the container's limits had been reached when the run began.
+    before: Counted,
     container: Arc<Container>,
 }
 
@@ -119,10 +93,10 @@ impl Running for Contained {
     }
 
     fn finish(self: Box<Self>, _: Parting) -> Finished {
-        let Self { run, container } = *self;
-        // There is a container to remove: nobody leaves early.
+        let Self { run, before, container } = *self;
+        // There may be a container to remove: nobody leaves early.
         let Finished { limit, violations } = run.finish(Parting::Wait);
-        let reached = container.watched().reached();
+        let reached = container.watched().counted().since(before);
         drop(container);
         let limit = match reached {
             _ if limit.is_some() => limit,
