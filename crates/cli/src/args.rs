@@ -36,6 +36,8 @@ pub(crate) enum Verb {
     Steps(Box<StepsArgs>),
     /// Show what this machine can enforce, by trying it.
     Doctor(DoctorArgs),
+    /// Tell what a run was denied, by which rule and layer, and what allows it.
+    Explain(ExplainArgs),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -214,6 +216,24 @@ pub(crate) struct DoctorArgs {
     /// Only attacks whose name contains this.
     #[arg(long, value_name = "TEXT", requires = "attack")]
     pub(crate) only: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of
+their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of
+files that could not be read; run again with --observe exact."
+)]
+pub(crate) struct ExplainArgs {
+    /// The run, by its name or the beginning of it; the newest when no name is given.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// List the runs that are kept, the newest first.
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) list: bool,
+    /// Print the record, or the list, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

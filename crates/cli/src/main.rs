@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod doctor;
 mod exit;
+mod explain;
 mod render;
 mod run;
 mod shell;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Verb::Shell(args) => shell::shell(args),
         Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Explain(args) => explain::explain(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),

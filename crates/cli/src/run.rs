@@ -3,7 +3,9 @@
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
-use polder::{Begun, Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
+use polder::{
+    Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
+};
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -11,10 +13,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 
 /// Lines that are printed about what was blocked.
-const VIOLATION_LINES_MAX: usize = 5;
+pub(crate) const VIOLATION_LINES_MAX: usize = 5;
 
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
     let RunArgs { policy, dry_run, json, tty, command } = args;
@@ -26,14 +27,14 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
         return print_plan(&planned, json);
     }
     let home = planned.host().user.home.clone();
-    let mut teller = Teller { json, violations: Vec::new(), changes: None };
+    let mut teller = Teller { json, changes: None };
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
-    let Begun { chosen, entry, secrets } = planned.begin()?;
+    let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
         text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted())
@@ -41,18 +42,32 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
             .for_each(|line| say(line));
     }
     let mut redaction = secrets.redaction();
-    let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| teller.tell(event));
+    let sink = &mut |event| {
+        redaction.pass(event).into_iter().try_for_each(|event| {
+            noting.hear(&event);
+            teller.tell(event)
+        })
+    };
     let supervision = Supervision { signals: Some(&signals), ahead, session: None, parting: Parting::Leave, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);
+    let blocked = if json { Vec::new() } else { text::violations(noting.violations(), &home, VIOLATION_LINES_MAX) };
+    keep(noting, &ended);
     let outcome = ended?;
     if !json {
         explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
-        teller.print_violations(&home);
+        blocked.iter().for_each(|line| say(line));
         text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
     }
     recorded?;
     Ok(code(&outcome))
+}
+
+/// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.
+pub(crate) fn keep(noting: Noting, ended: &Result<Outcome, RunError>) {
+    if let Err(error) = noting.end(ended) {
+        say(&format!("`polder explain` will not know this run: {error}"));
+    }
 }
 
 /// The exit code as the system takes it.
@@ -95,7 +110,6 @@ fn direct() -> io::Result<Streams> {
 /// Passes events on: as JSON lines, or only the output.
 struct Teller {
     json: bool,
-    violations: Vec<Violation>,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
 }
@@ -118,11 +132,11 @@ impl Teller {
                 return out.write_all(&bytes).and_then(|()| out.flush());
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
-            EventKind::Violation(violation) => self.violations.push(violation),
             EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
             EventKind::Changes { .. } => {}
-            // Told before the start, together.
+            // Told before the start, or when it has ended, together.
             EventKind::Downgrade { .. }
+            | EventKind::Violation(_)
             | EventKind::Starting { .. }
             | EventKind::Ready
             | EventKind::Limit(_)
@@ -130,12 +144,6 @@ impl Teller {
             | EventKind::Stopped => {}
         }
         Ok(())
-    }
-
-    fn print_violations(&self, home: &Path) {
-        for line in text::violations(&self.violations, home, VIOLATION_LINES_MAX) {
-            say(&line);
-        }
     }
 }
 

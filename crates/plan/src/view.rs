@@ -7,7 +7,7 @@ use crate::plan::{
     World, Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
-use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
+use polder_policy::{Access, Bind, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -491,10 +491,13 @@ impl Masks<'_> {
         }
     }
 
-    /// The next run obeys the project's file, so this one must not write it.
+    /// The next run obeys the project's file, and the one that says which services it has, so this one must not write them.
     fn add_own_configuration(&mut self) {
         for name in PROJECT_NAMES {
             self.add_redirect(&self.host.tree.root.join(name), &[], &Origin::BuiltIn);
+        }
+        if let Some(Sourced { value: Image::Compose { file, .. }, origin }) = &self.policy.image {
+            self.add_redirect(Path::new(file), &[], origin);
         }
     }
 

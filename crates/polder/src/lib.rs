@@ -41,7 +41,10 @@ pub mod caches;
 pub mod config;
 mod credentials;
 mod error;
+pub mod json;
+mod noting;
 mod planned;
+pub mod records;
 mod sandbox;
 mod session;
 mod shim;
@@ -51,6 +54,7 @@ pub mod trust;
 
 pub use credentials::{Redaction, Secrets};
 pub use error::Error;
+pub use noting::Noting;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
 pub use session::Session;

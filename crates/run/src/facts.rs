@@ -4,7 +4,7 @@ use crate::cache;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
 use polder_plan::cache_candidates;
-use polder_policy::{PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
+use polder_policy::{Image, PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::probe::{self, Machine};
 use std::collections::BTreeMap;
@@ -61,6 +61,9 @@ pub fn gather(
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
     let mut literals: Vec<PathBuf> = asked.map(|name| root.join(name)).collect();
+    if let Some(Image::Compose { file, .. }) = policy.image.as_ref().map(|image| &image.value) {
+        literals.extend(Some(PathBuf::from(file)).filter(|file| file.starts_with(&root)));
+    }
     let mut patterns = Vec::new();
     for rule in policy.protect.iter().chain(&policy.deny_read) {
         if is_glob(&rule.value.0) {

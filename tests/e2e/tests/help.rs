@@ -39,6 +39,11 @@ fn help_of_doctor() {
 }
 
 #[test]
+fn help_of_explain() {
+    check(&["explain"], expect_file![golden("help-explain.txt")]);
+}
+
+#[test]
 fn help_of_config() {
     check(&["config"], expect_file![golden("help-config.txt")]);
     check(&["config", "check"], expect_file![golden("help-config-check.txt")]);

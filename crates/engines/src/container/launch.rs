@@ -1,17 +1,16 @@
 //! From a judged plan to a run in a container. Thin: everything was decided before.
 
 use super::api::Client;
+use super::compose;
 use super::daemon::connect;
 use super::kind::Kind;
-use super::life::Container;
 use super::lower::Lowered;
-use super::opening::Opening;
+use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
 use super::{owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
-use polder_policy::SandboxScope;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
 use std::io;
@@ -22,21 +21,23 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let Services { stdio, terminal, ahead: _, layers, kept, session } = services;
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
+    // Before anything is made: what is wrong with it is said first.
+    let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
     keep_socket(&client, fitted)?;
     tidy(&client, fitted.host().user.uid);
-    let session = session.filter(|_| plan.scope.value == SandboxScope::Session).unwrap_or_default();
+    let session = session.filter(|_| is_shared(&plan.scope, project.is_some())).unwrap_or_default();
     // Once in a session: what a command changes in a recipe, or a name that means another image by now, does not count.
-    let image_key = image_key(&client, kind, fitted);
-    let image = session.share(&image_key, |_| true, || ready_image(&client, kind, fitted))?;
-    let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref())?;
+    let image_key = image_key(&client, kind, fitted, project.as_ref());
+    let image = session.share(&image_key, |_| true, || ready_image(&client, kind, fitted, project.as_ref()))?;
+    let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;
     let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
-    let container = session.share(&key, Container::is_there, || opening.container())?;
-    let before = container.watched().counted();
+    let opened = session.share(&key, |opened: &Opened| opened.container.is_there(), || opening.open())?;
+    let before = opened.container.watched().counted();
     let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
-    let launched = container.enter(&recipe).map_err(describe)?;
+    let launched = opened.container.enter(&recipe).map_err(describe)?;
     drop(opening);
-    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, container }))
+    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, opened }))
 }
 
 /// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
@@ -59,12 +60,12 @@ fn tidy(client: &Client, uid: u32) {
     });
 }
 
-/// A run in a container. The run ends before the container does; the container ends with the last run of its session.
+/// A run in a container. The run ends before the container does; that ends with the last run of its session.
 struct Contained {
     run: Box<dyn Running>,
     /// How often the container's limits had been reached when the run began.
     before: Counted,
-    container: Arc<Container>,
+    opened: Arc<Opened>,
 }
 
 impl Running for Contained {
@@ -93,11 +94,11 @@ impl Running for Contained {
     }
 
     fn finish(self: Box<Self>, _: Parting) -> Finished {
-        let Self { run, before, container } = *self;
+        let Self { run, before, opened } = *self;
         // There may be a container to remove: nobody leaves early.
         let Finished { limit, violations } = run.finish(Parting::Wait);
-        let reached = container.watched().counted().since(before);
-        drop(container);
+        let reached = opened.container.watched().counted().since(before);
+        drop(opened);
         let limit = match reached {
             _ if limit.is_some() => limit,
             reached if reached.memory => Some(LimitKind::Memory),

@@ -1,6 +1,7 @@
 //! What a container is made for: everything that is known before there is one, and whether another run's will do.
 
 use super::api::Client;
+use super::compose::{Beside, Project};
 use super::kind::Kind;
 use super::life::Container;
 use super::lower::{Located, Lowered, Setting, lower, resolved};
@@ -10,12 +11,29 @@ use super::program::own_program;
 use super::ready::Ready;
 use crate::shimmed::setup;
 use polder_engine::{Fitted, LaunchError, Layers};
+use polder_facts::{Origin, Sourced};
+use polder_policy::SandboxScope;
 use polder_sys::Terminal;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// A container that runs, and what is beside it. Dropped in this order: services share the container's network.
+pub(super) struct Opened {
+    _beside: Option<Beside>,
+    pub(super) container: Container,
+}
+
+/// Whether the runs of a session share a container. Runs beside services share a network with them, and so with one
+/// another: that somebody has to say.
+pub(super) fn is_shared(scope: &Sourced<SandboxScope>, has_services: bool) -> bool {
+    match scope.value {
+        SandboxScope::Run => false,
+        SandboxScope::Session => !has_services || scope.origin != Origin::BuiltIn,
+    }
+}
 
 /// A container on paper.
 pub(super) struct Opening<'a> {
@@ -24,6 +42,8 @@ pub(super) struct Opening<'a> {
     fitted: &'a Fitted,
     image: &'a Ready,
     layers: Option<&'a Layers>,
+    /// The services beside it.
+    project: Option<&'a Project>,
     /// What is shown. Held until the shim has looked, so that a number belongs to no other file meanwhile.
     shown: Vec<(PathBuf, polder_sys::Located)>,
 }
@@ -39,6 +59,7 @@ impl<'a> Opening<'a> {
         fitted: &'a Fitted,
         image: &'a Ready,
         layers: Option<&'a Layers>,
+        project: Option<&'a Project>,
     ) -> Result<Self, LaunchError> {
         let mut shown = Vec::new();
         for path in resolved(fitted, layers, image.env.as_deref()) {
@@ -49,7 +70,7 @@ impl<'a> Opening<'a> {
             })?;
             shown.push((host, located));
         }
-        Ok(Self { client, kind, fitted, image, layers, shown })
+        Ok(Self { client, kind, fitted, image, layers, project, shown })
     }
 
     /// What a run needs in such a container, and everything that distinguishes it from others: the daemon's socket, the
@@ -62,12 +83,12 @@ impl<'a> Opening<'a> {
         let shown: Vec<Located> = self.located(links);
         let any = Path::new(ANY);
         let lowered = self.lowered(terminal, [any; 4], &shown, &BTreeMap::new());
-        let key = format!("{} {}", self.client.socket().display(), lowered.request);
+        let key = format!("{} {} {:?}", self.client.socket().display(), lowered.request, self.project);
         (lowered, key)
     }
 
-    /// Makes and starts it.
-    pub(super) fn container(&self) -> Result<Container, LaunchError> {
+    /// Makes and starts it, and what is beside it.
+    pub(super) fn open(&self) -> Result<Opened, LaunchError> {
         let uid = self.fitted.host().user.uid;
         let place = Place::make(uid).map_err(|error| setup(error, None))?;
         let program = own_program(&place, self.image.env.is_some()).map_err(|error| {
@@ -81,7 +102,18 @@ impl<'a> Opening<'a> {
         let shown = self.located(links.into_iter());
         let paths = [program.as_path(), &place.door(), &place.empty(), &place.file()];
         let lowered = self.lowered(None, paths, &shown, &owner::labels(uid));
-        Container::start(self.client.clone(), self.kind, &lowered, place)
+        let hosts = place.hosts(&self.names()).map_err(|error| setup(error, None))?;
+        let container = Container::start(self.client.clone(), self.kind, &lowered, place)?;
+        let start = |project| {
+            let labels = owner::labels_of_service(uid);
+            Beside::start(self.kind, self.fitted, project, &container, &hosts, &labels)
+        };
+        let beside = self.project.map(start).transpose()?;
+        Ok(Opened { _beside: beside, container })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.project.map(Project::names).unwrap_or_default()
     }
 
     fn located(&self, links: impl Iterator<Item = PathBuf>) -> Vec<Located> {
@@ -111,6 +143,7 @@ impl<'a> Opening<'a> {
             layers: self.layers,
             shown,
             labels,
+            names: &self.names(),
         };
         lower(self.fitted, terminal, &setting)
     }

@@ -1,6 +1,7 @@
 //! The image that a container is made from, there and looked at, and what is to start it.
 
 use super::api::{Client, Deadline};
+use super::compose::Project;
 use super::kind::Kind;
 use super::life::said;
 use super::options::Options;
@@ -18,24 +19,38 @@ pub(super) struct Ready {
 }
 
 /// Everything that decides about the image of a plan.
-pub(super) fn image_key(client: &Client, kind: Kind, fitted: &Fitted) -> String {
+pub(super) fn image_key(client: &Client, kind: Kind, fitted: &Fitted, project: Option<&Project>) -> String {
     let plan = fitted.plan();
     let image = plan.image.as_ref().map(|image| &image.value);
     let table = plan.engine_options.get(kind.id()).map(|table| &table.value);
     let hidden = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide).map(|mask| &mask.path);
     let hidden: Vec<_> = hidden.collect();
     let (socket, root, network) = (client.socket(), &fitted.host().tree.root, plan.network.value.mode);
-    format!("{socket:?} {image:?} {table:?} {root:?} {network:?} {hidden:?}")
+    let own = project.map(|project| &project.own);
+    format!("{socket:?} {image:?} {own:?} {table:?} {root:?} {network:?} {hidden:?}")
 }
 
-/// Sees to it that the plan's image is there.
-pub(super) fn ready_image(client: &Client, kind: Kind, fitted: &Fitted) -> Result<Ready, LaunchError> {
+/// Sees to it that the plan's image is there, or the one of the service that the command takes the place of.
+pub(super) fn ready_image(
+    client: &Client,
+    kind: Kind,
+    fitted: &Fitted,
+    project: Option<&Project>,
+) -> Result<Ready, LaunchError> {
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
     if let Some(runtime) = &options.runtime {
         knows(client, runtime)?;
     }
-    let facts = image::ready(client, plan, fitted.host(), &options.images()).map_err(|error| {
+    let facts = match project {
+        Some(Project { own, .. }) => image::named(client, &own.image, &options.images()).map(|mut facts| {
+            // Later ones win.
+            facts.env.extend(own.env.iter().map(|(name, value)| format!("{name}={value}")));
+            Some(facts)
+        }),
+        None => image::ready(client, plan, fitted.host(), &options.images()),
+    };
+    let facts = facts.map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)
     })?;
