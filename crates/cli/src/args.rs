@@ -1,7 +1,7 @@
 //! The command line as one table: flags, help, completions and man pages come from here.
 
 use clap::{Args, FromArgMatches, Parser, Subcommand};
-use polder::{Grant, Overrides};
+use polder::{Grant, Overrides, Restart, ServiceName};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -38,6 +38,8 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Tell what a run was denied, by which rule and layer, and what allows it.
     Explain(ExplainArgs),
+    /// Say what is allowed at a path or for a peer, and which grant lets the rest.
+    Why(Box<WhyArgs>),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -146,10 +148,17 @@ pub(crate) struct PolicyArgs {
   polder run -- npm test
   polder run --timeout 10m --memory 2G -- cargo build
   polder run --bind ~/.gitconfig -- git commit -m work
+  polder run --service memory --restart on-failure -- mcp-server-memory
   polder run --json -- make | jq -r 'select(.type==\"violation\")'")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// The command is this long-lived service: it keeps the directory $STATE_DIRECTORY from start to start.
+    #[arg(long, value_name = "NAME", conflicts_with = "tty", help_heading = "Service")]
+    pub(crate) service: Option<ServiceName>,
+    /// Start the service again when it has ended; SIGUSR1 does so in any case.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = RestartArg::Never, requires = "service", help_heading = "Service")]
+    pub(crate) restart: RestartArg,
     /// Print the plan and what enforces it, and run nothing.
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
@@ -162,6 +171,25 @@ pub(crate) struct RunArgs {
     /// The command and its arguments.
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// After which ends a service starts again by itself.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum RestartArg {
+    // Not for the help: a sentence for each would make that of the whole verb twice as long.
+    Never,
+    OnFailure,
+    Always,
+}
+
+impl From<RestartArg> for Restart {
+    fn from(arg: RestartArg) -> Self {
+        match arg {
+            RestartArg::Never => Self::Never,
+            RestartArg::OnFailure => Self::OnFailure,
+            RestartArg::Always => Self::Always,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -233,6 +261,24 @@ pub(crate) struct ExplainArgs {
     pub(crate) list: bool,
     /// Print the record, or the list, as JSON.
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder why src/main.rs              a path as the command would see it, here below its working directory
+  polder why /opt/tool
+  polder why registry.example:443
+
+Nothing is run. In a sandbox the answer comes from /run/polder/policy.json, which any command there can read.")]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// A path inside, or HOST:PORT.
+    #[arg(value_name = "PATH|HOST:PORT")]
+    pub(crate) target: String,
+    /// Print the answer as JSON.
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 

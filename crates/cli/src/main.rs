@@ -12,9 +12,11 @@ mod exit;
 mod explain;
 mod render;
 mod run;
+mod service;
 mod shell;
 mod steps;
 mod trust;
+mod why;
 mod workspace;
 
 use args::Verb;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Explain(args) => explain::explain(&args),
+        Verb::Why(args) => why::why(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),

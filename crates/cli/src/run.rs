@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
+use crate::service::{self, Asked};
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
 };
@@ -18,17 +19,42 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(crate) const VIOLATION_LINES_MAX: usize = 5;
 
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
-    let RunArgs { policy, dry_run, json, tty, command } = args;
+    let RunArgs { policy, service, restart, dry_run, json, tty, command } = args;
     if tty {
         return crate::shell::interactive(&policy, command);
     }
-    let planned = policy.sandbox().plan(command.clone())?;
+    let sandbox = match &service {
+        Some(name) => policy.sandbox().service(name.clone()),
+        None => policy.sandbox(),
+    };
+    let planned = sandbox.plan(command.clone())?;
     if dry_run {
         return print_plan(&planned, json);
     }
+    if service.is_some() {
+        return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
+    }
+    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let outcome = once(planned, &command[0], json, Around { signals: &signals, ahead, parting: Parting::Leave })?;
+    Ok(code(&outcome))
+}
+
+/// What surrounds one run of a command.
+pub(crate) struct Around<'a> {
+    pub(crate) signals: &'a Signals,
+    pub(crate) ahead: Option<HeadStart>,
+    pub(crate) parting: Parting,
+}
+
+/// Runs a planned command on our own streams, and says what its exit code alone does not.
+pub(crate) fn once(
+    planned: Planned,
+    command: &OsString,
+    json: bool,
+    Around { signals, ahead, parting }: Around<'_>,
+) -> Result<Outcome, Failure> {
     let home = planned.host().user.home.clone();
     let mut teller = Teller { json, changes: None };
-    let signals = Signals::watch(&wait::END_SIGNALS)?;
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
@@ -48,19 +74,19 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
             teller.tell(event)
         })
     };
-    let supervision = Supervision { signals: Some(&signals), ahead, session: None, parting: Parting::Leave, sink };
+    let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);
     let blocked = if json { Vec::new() } else { text::violations(noting.violations(), &home, VIOLATION_LINES_MAX) };
     keep(noting, &ended);
     let outcome = ended?;
     if !json {
-        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
+        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
         blocked.iter().for_each(|line| say(line));
         text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
     }
     recorded?;
-    Ok(code(&outcome))
+    Ok(outcome)
 }
 
 /// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.
@@ -88,7 +114,7 @@ fn print_plan(planned: &Planned, as_json: bool) -> Result<u8, Failure> {
 }
 
 /// One of our own three streams; a closed one is an empty one.
-fn stream(number: i32) -> io::Result<OwnedFd> {
+pub(crate) fn stream(number: i32) -> io::Result<OwnedFd> {
     let open = || -> io::Result<OwnedFd> {
         match number {
             0 => wait::duplicate(io::stdin().as_fd()),

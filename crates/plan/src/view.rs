@@ -38,6 +38,9 @@ const CONFIGURATION: &[Configuration] = &[
 /// Places inside that are polder's own: a bind there would undo the sandbox.
 const OWN_PLACES: [&str; 5] = ["/proc", "/dev", "/sys", "/run/polder", "/.polder"];
 
+/// Where a service finds what it keeps between its starts. The same for every service, so that its own settings can say it.
+pub const STATE: &str = "/var/lib/service";
+
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
 
@@ -74,6 +77,7 @@ pub(crate) fn build(
     }];
     shown.extend(repository(policy, host));
     shown.extend(binds(world, policy, host, &mut faults));
+    shown.extend(state(policy, &mut faults));
     // In the host's own world nothing can appear where it is not; the engines of that world say so.
     let kept = caches::caches(policy, host, identity, &mut faults);
     if let (Some(kept), World::Made) = (&kept, world) {
@@ -172,6 +176,15 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             ));
             continue;
         }
+        let kept = host.caches.store.as_deref().and_then(Path::parent);
+        if kept.is_some_and(|kept| resolved.path.starts_with(kept)) {
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("the bind source `{source}` is polder's own: what it keeps about runs, or for one of them"),
+                "take the bind out",
+            ));
+            continue;
+        }
         // In the host's own world a path that is named as it stands is where its links lead.
         let in_place = world != World::Made && guest.as_path() == source.as_path();
         let Ok(source) = HostPath::new(&resolved.path) else { continue };
@@ -188,6 +201,20 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
         });
     }
     shown
+}
+
+/// What a service keeps between its starts.
+fn state(policy: &Policy, faults: &mut Vec<Fault>) -> Option<Shown> {
+    let Sourced { value: service, origin } = policy.service.as_ref()?;
+    let guest = GuestPath::new(STATE).expect("invariant: the constant is an absolute path");
+    if policy.untrusted.is_some() {
+        let remedy = "run it without one of the two";
+        faults.push(Fault::new(origin.clone(), "what is untrusted keeps nothing, and a service does", remedy));
+        return None;
+    }
+    let host = service.state.clone();
+    let access = Access::ReadWrite;
+    Some(Shown { host, guest, access, directory: true, role: Role::State, origin: origin.clone() })
 }
 
 fn check_places(shown: &[Shown], faults: &mut Vec<Fault>) {

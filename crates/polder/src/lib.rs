@@ -46,6 +46,7 @@ mod noting;
 mod planned;
 pub mod records;
 mod sandbox;
+mod service;
 mod session;
 mod shim;
 mod steps;
@@ -57,6 +58,7 @@ pub use error::Error;
 pub use noting::Noting;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
+pub use service::{NoState, ServiceName, ServiceNameError};
 pub use session::Session;
 pub use shim::become_shim_if_asked;
 pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
@@ -68,7 +70,7 @@ pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
     Probe, RunId, Usage, Violation,
 };
-pub use polder_plan::{Plan, Standing, Way, Wish, World, risk};
+pub use polder_plan::{ALLOWANCE, Allowance, Plan, Says, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};
-pub use polder_run::{RunError, Streams, Supervision, Unfit};
+pub use polder_run::{Next, Patience, Restart, RunError, Streams, Supervision, Unfit};
 pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};

@@ -4,6 +4,7 @@ use crate::config::{self, Files, Said};
 use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::service::{self, ServiceName};
 use crate::session::Session;
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
@@ -22,6 +23,7 @@ pub struct Sandbox {
     trusted: bool,
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
+    service: Option<ServiceName>,
 }
 
 impl Sandbox {
@@ -34,6 +36,7 @@ impl Sandbox {
             trusted: false,
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
+            service: None,
         }
     }
 
@@ -193,6 +196,12 @@ impl Sandbox {
         self
     }
 
+    /// The command is this service: it has a directory of its own that is there again at its next start.
+    pub fn service(mut self, name: ServiceName) -> Self {
+        self.service = Some(name);
+        self
+    }
+
     /// Replaces everything said so far by these flags.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
@@ -228,6 +237,10 @@ impl Sandbox {
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
+        let policy = match &self.service {
+            Some(name) => service::with_state(policy, name, root, &self.environment)?,
+            None => policy,
+        };
         let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
         let prepared = polder_run::prepare(&placed, command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);

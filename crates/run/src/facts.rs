@@ -109,7 +109,8 @@ fn store(
     environment: &BTreeMap<OsString, OsString>,
 ) -> Option<PathBuf> {
     let place = polder_cache::place(environment, &user.home)?;
-    let asked = policy.cache.is_some() || !policy.binds.is_empty() || place.starts_with(root);
+    let asked =
+        policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root);
     asked.then(|| polder_cache::resolved(&place))
 }
 

@@ -10,13 +10,16 @@ mod facts;
 mod limit;
 mod prepare;
 mod pump;
+mod restart;
 mod watch;
 mod workspace;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
 pub use polder_cache as caches;
+pub use polder_cache::{Owner, StateError, state};
 pub use polder_engine::{HeadStart, Parting, Session};
 pub use prepare::{PrepareError, Prepared, prepare};
+pub use restart::{Next, Patience, Restart};
 pub use watch::{RunError, Streams, Supervision, run};
 pub use workspace::WorkspaceError;

@@ -44,6 +44,11 @@ fn help_of_explain() {
 }
 
 #[test]
+fn help_of_why() {
+    check(&["why"], expect_file![golden("help-why.txt")]);
+}
+
+#[test]
 fn help_of_config() {
     check(&["config"], expect_file![golden("help-config.txt")]);
     check(&["config", "check"], expect_file![golden("help-config-check.txt")]);
