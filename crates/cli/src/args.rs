@@ -40,6 +40,8 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     /// Say what is allowed at a path or for a peer, and which grant lets the rest.
     Why(Box<WhyArgs>),
+    /// Run a command, see what it is denied, and write the smallest policy that lets it.
+    Learn(Box<LearnArgs>),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -280,6 +282,38 @@ pub(crate) struct WhyArgs {
     /// Print the answer as JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder learn -- make test                    writes polder.yaml, if the project has no configuration yet
+  polder learn --rounds 5 -- make test         again with what was learnt, until nothing new is asked for
+  polder learn --to ci.yaml -- make test       another file; `polder run --config ci.yaml` uses it
+  polder learn --tighten -- make test          what the policy grants and the command does not ask for
+
+Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and
+protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is
+remembered; removing the file begins anew. Every round runs the command.
+
+Exit code: the command's own; with --tighten 1 if the command ends otherwise with what it asked for.")]
+pub(crate) struct LearnArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Write this file instead of the project's polder.yaml.
+    #[arg(long, value_name = "FILE", conflicts_with = "tighten", help_heading = "Learning")]
+    pub(crate) to: Option<PathBuf>,
+    /// Run the command so often at most, each time with what was learnt before, until it asks for nothing new.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20), help_heading = "Learning")]
+    pub(crate) rounds: u8,
+    /// Say what the policy grants and the command does not ask for; write nothing.
+    #[arg(long, help_heading = "Learning")]
+    pub(crate) tighten: bool,
+    /// Print what was learnt as JSON, after what the command prints.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod exit;
 mod explain;
+mod learn;
 mod render;
 mod run;
 mod service;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::doctor(&args),
         Verb::Explain(args) => explain::explain(&args),
         Verb::Why(args) => why::why(&args),
+        Verb::Learn(args) => learn::learn(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),

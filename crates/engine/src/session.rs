@@ -5,13 +5,17 @@
 //! here knows what it is; when the session ends, and the last run that uses it, it is dropped, and dropping ends it.
 
 use crate::launch::{LaunchError, LaunchFailure};
+use crate::lookout::Lookout;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How many things are kept that nobody uses. More are not worth what they hold: the one that was used longest ago goes.
 const IDLE_MAX: usize = 8;
+/// How often somebody who waits looks whether anybody still wants it.
+const LOOK_MS: u64 = 100;
 
 /// What the runs of a session share. A copy is the same session.
 #[derive(Clone)]
@@ -26,30 +30,20 @@ struct Shelf {
     uses: u64,
 }
 
-/// The place of one thing. Whoever makes it holds the lock meanwhile.
+/// The place of one thing.
 struct Slot {
-    kept: Mutex<Kept>,
-    /// How often making it failed.
-    failures: Mutex<Failures>,
+    state: Mutex<State>,
+    changed: Condvar,
 }
 
-struct Kept {
+struct State {
     thing: Option<Arc<dyn Any + Send + Sync>>,
+    /// Somebody makes it right now.
+    being_made: bool,
     used: u64,
-}
-
-struct Failures {
-    count: u64,
-    last: Option<(String, Option<String>)>,
-}
-
-/// Somebody who waits for a thing.
-struct Asked {
-    slot: Arc<Slot>,
-    /// Which use it is.
-    number: u64,
-    /// How often making it had failed by then.
-    failures_before: u64,
+    /// How often making it failed, and how the last time.
+    failures: u64,
+    failure: Option<(String, Option<String>)>,
 }
 
 impl Session {
@@ -59,81 +53,117 @@ impl Session {
     }
 
     /// What is kept under this key, if it is still good; else it is made. Who asks while it is being made gets the same
-    /// answer, also when that is a failure; who asks later tries again.
+    /// answer, also when that is a failure; who asks later tries again, and so do those who wait for somebody who was
+    /// interrupted.
     pub fn share<T: Any + Send + Sync>(
         &self,
         key: &str,
+        lookout: &mut dyn Lookout,
         is_good: impl Fn(&T) -> bool,
-        make: impl FnOnce() -> Result<T, LaunchError>,
+        make: impl FnOnce(&mut dyn Lookout) -> Result<T, LaunchError>,
     ) -> Result<Arc<T>, LaunchError> {
-        let Asked { slot, number, failures_before } = self.ask((TypeId::of::<T>(), key.to_owned()));
-        let mut kept = locked(&slot.kept);
-        kept.used = number;
-        if let Some(thing) = kept.thing.clone().and_then(|thing| thing.downcast::<T>().ok())
+        let slot = self.slot((TypeId::of::<T>(), key.to_owned()));
+        let mut state = slot.turn(lookout)?;
+        if let Some(thing) = state.thing.clone().and_then(|thing| thing.downcast::<T>().ok())
             && is_good(&thing)
         {
             return Ok(thing);
         }
-        if let Failures { count, last: Some((text, remedy)) } = &*locked(&slot.failures)
-            && *count > failures_before
-        {
-            return Err(LaunchError { failure: LaunchFailure::Setup(text.clone().into()), remedy: remedy.clone() });
-        }
+        state.being_made = true;
+        let stale = state.thing.take();
+        drop(state);
+        // Whatever comes of it, those who wait are told.
+        let making = Making(&slot);
         // What is not good any more goes before its successor comes.
-        kept.thing = None;
-        match make() {
+        drop(stale);
+        let made = make(lookout).map(Arc::new);
+        let mut state = locked(&slot.state);
+        let answer = match made {
             Ok(thing) => {
-                let thing = Arc::new(thing);
-                kept.thing = Some(Arc::clone(&thing) as Arc<dyn Any + Send + Sync>);
-                drop(kept);
-                self.tidy();
+                state.thing = Some(Arc::clone(&thing) as Arc<dyn Any + Send + Sync>);
                 Ok(thing)
             }
-            Err(error) => {
-                let mut failures = locked(&slot.failures);
-                let LaunchError { failure, remedy } = error;
+            Err(LaunchError { failure, remedy }) => {
+                let shared = !matches!(failure, LaunchFailure::Interrupted(_));
                 let error = LaunchError { failure, remedy: None };
-                (failures.count, failures.last) = (failures.count + 1, Some((error.to_string(), remedy.clone())));
+                if shared {
+                    (state.failures, state.failure) = (state.failures + 1, Some((error.to_string(), remedy.clone())));
+                }
                 Err(LaunchError { remedy, ..error })
             }
-        }
+        };
+        drop(state);
+        drop(making);
+        self.tidy();
+        answer
     }
 
-    fn ask(&self, key: Key) -> Asked {
+    fn slot(&self, key: Key) -> Arc<Slot> {
         let mut shelf = locked(&self.0);
         shelf.uses += 1;
         let number = shelf.uses;
-        let empty = || {
-            Arc::new(Slot {
-                kept: Mutex::new(Kept { thing: None, used: 0 }),
-                failures: Mutex::new(Failures { count: 0, last: None }),
-            })
-        };
-        let slot = shelf.slots.entry(key).or_insert_with(empty);
-        let failures_before = locked(&slot.failures).count;
-        Asked { slot: Arc::clone(slot), number, failures_before }
+        let slot = Arc::clone(shelf.slots.entry(key).or_insert_with(|| Arc::new(Slot::empty())));
+        locked(&slot.state).used = number;
+        slot
     }
 
     /// Lets go of what nobody uses, beyond what is worth keeping.
     fn tidy(&self) {
         let slots: Vec<Arc<Slot>> = locked(&self.0).slots.values().cloned().collect();
-        let idle_since = |slot: &Slot| {
-            // One that is being made is not idle.
-            let kept = slot.kept.try_lock().ok()?;
-            let thing = kept.thing.as_ref()?;
-            // Uses begin under this lock, so that nobody can have begun one meanwhile.
-            (Arc::strong_count(thing) == 1).then_some(kept.used)
-        };
         let mut idle: Vec<(u64, &Arc<Slot>)> =
-            slots.iter().filter_map(|slot| idle_since(slot).map(|used| (used, slot))).collect();
+            slots.iter().filter_map(|slot| locked(&slot.state).idle_since().map(|used| (used, slot))).collect();
         idle.sort_by_key(|(used, _)| *used);
         let surplus = idle.len().saturating_sub(IDLE_MAX);
         for (used, slot) in idle.into_iter().take(surplus) {
-            let mut kept = locked(&slot.kept);
-            if kept.used == used && kept.thing.as_ref().is_some_and(|thing| Arc::strong_count(thing) == 1) {
-                kept.thing = None;
+            let mut state = locked(&slot.state);
+            let gone = if state.idle_since() == Some(used) { state.thing.take() } else { None };
+            drop(state);
+            // Ending it may take its time, and nobody has to wait for that.
+            drop(gone);
+        }
+    }
+}
+
+impl Slot {
+    fn empty() -> Self {
+        let state = State { thing: None, being_made: false, used: 0, failures: 0, failure: None };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Waits while somebody makes the thing; an error if that fails meanwhile, or if nobody wants it any more.
+    fn turn(&self, lookout: &mut dyn Lookout) -> Result<MutexGuard<'_, State>, LaunchError> {
+        let mut state = locked(&self.state);
+        let failures_before = state.failures;
+        while state.being_made {
+            let waited = self.changed.wait_timeout(state, Duration::from_millis(LOOK_MS));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if let Some(signal) = lookout.interrupted() {
+                return Err(LaunchError { failure: LaunchFailure::Interrupted(signal), remedy: None });
+            }
+            if let (true, Some((text, remedy))) = (state.failures > failures_before, &state.failure) {
+                let failure = LaunchFailure::Setup(text.clone().into());
+                return Err(LaunchError { failure, remedy: remedy.clone() });
             }
         }
+        Ok(state)
+    }
+}
+
+impl State {
+    /// Since which use nobody has had it. Uses begin under the lock of this state.
+    fn idle_since(&self) -> Option<u64> {
+        let thing = self.thing.as_ref()?;
+        (Arc::strong_count(thing) == 1).then_some(self.used)
+    }
+}
+
+/// Somebody who makes a thing, and is done when this is dropped, also by a panic.
+struct Making<'a>(&'a Slot);
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        locked(&self.0.state).being_made = false;
+        self.0.changed.notify_all();
     }
 }
 

@@ -8,8 +8,8 @@ use crate::service::{self, ServiceName};
 use crate::session::Session;
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
-use polder_facts::{Grant, Guarantee};
-use polder_policy::Overrides;
+use polder_facts::{Grant, Guarantee, Origin};
+use polder_policy::{NetworkMode, Overrides, Policy};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ pub struct Sandbox {
     trusted: bool,
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
+    bare: bool,
     service: Option<ServiceName>,
 }
 
@@ -36,6 +37,7 @@ impl Sandbox {
             trusted: false,
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
+            bare: false,
             service: None,
         }
     }
@@ -196,6 +198,13 @@ impl Sandbox {
         self
     }
 
+    /// Takes away what the policy shows of the host beside the workspace, and its network; what was added by
+    /// [`allow`](Self::allow) stays. What a command asks for then is what it needs.
+    pub fn bare(mut self) -> Self {
+        self.bare = true;
+        self
+    }
+
     /// The command is this service: it has a directory of its own that is there again at its next start.
     pub fn service(mut self, name: ServiceName) -> Self {
         self.service = Some(name);
@@ -233,7 +242,10 @@ impl Sandbox {
     }
 
     pub(crate) fn plan_by(&self, said: &Said, command: &[OsString]) -> Result<Planned, Error> {
-        let policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        let mut policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        if self.bare {
+            take_gifts(&mut policy);
+        }
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
@@ -245,5 +257,14 @@ impl Sandbox {
         let prepared = polder_run::prepare(&placed, command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
+    }
+}
+
+/// Takes away what a policy shows and reaches, apart from what was granted one by one.
+fn take_gifts(policy: &mut Policy) {
+    let granted = |origin: &Origin| *origin == Origin::Flag("--allow".to_owned());
+    policy.binds.retain(|bind| granted(&bind.origin));
+    if !granted(&policy.network.origin) {
+        policy.network.value.mode = NetworkMode::None;
     }
 }

@@ -9,7 +9,7 @@ use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
 use super::{owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
-use polder_engine::{Finished, Fitted, LaunchError, Parting, Report, Running, Services};
+use polder_engine::{Finished, Fitted, LaunchError, Lookout, Parting, Report, Running, Services};
 use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
@@ -17,8 +17,8 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, kept, session } = services;
+pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
+    let Services { stdio, terminal, ahead: _, layers, kept, lookout, session } = services;
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
     // Before anything is made: what is wrong with it is said first.
@@ -29,10 +29,13 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let session = session.filter(|_| is_shared(&plan.scope, project.is_some())).unwrap_or_default();
     // Once in a session: what a command changes in a recipe, or a name that means another image by now, does not count.
     let image_key = image_key(&client, kind, fitted, project.as_ref());
-    let image = session.share(&image_key, |_| true, || ready_image(&client, kind, fitted, project.as_ref()))?;
+    let image = {
+        let make = |lookout: &mut dyn Lookout| ready_image(&client, kind, fitted, project.as_ref(), lookout);
+        session.share(&image_key, lookout, |_| true, make)?
+    };
     let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;
     let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
-    let opened = session.share(&key, |opened: &Opened| opened.container.is_there(), || opening.open())?;
+    let opened = session.share(&key, lookout, Opened::is_there, |lookout| opening.open(lookout))?;
     let before = opened.container.watched().counted();
     let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
     let launched = opened.container.enter(&recipe).map_err(describe)?;
@@ -96,7 +99,7 @@ impl Running for Contained {
     fn finish(self: Box<Self>, _: Parting) -> Finished {
         let Self { run, before, opened } = *self;
         // There may be a container to remove: nobody leaves early.
-        let Finished { limit, violations } = run.finish(Parting::Wait);
+        let Finished { limit, violations, warnings } = run.finish(Parting::Wait);
         let reached = opened.container.watched().counted().since(before);
         drop(opened);
         let limit = match reached {
@@ -105,6 +108,6 @@ impl Running for Contained {
             reached if reached.pids => Some(LimitKind::Pids),
             _ => None,
         };
-        Finished { limit, violations }
+        Finished { limit, violations, warnings }
     }
 }

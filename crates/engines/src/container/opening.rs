@@ -10,7 +10,7 @@ use super::place::Place;
 use super::program::own_program;
 use super::ready::Ready;
 use crate::shimmed::setup;
-use polder_engine::{Fitted, LaunchError, Layers};
+use polder_engine::{Fitted, LaunchError, Layers, Lookout};
 use polder_facts::{Origin, Sourced};
 use polder_policy::SandboxScope;
 use polder_sys::Terminal;
@@ -24,6 +24,13 @@ use std::path::{Path, PathBuf};
 pub(super) struct Opened {
     _beside: Option<Beside>,
     pub(super) container: Container,
+}
+
+impl Opened {
+    /// Whether runs can still be let in.
+    pub(super) fn is_there(&self) -> bool {
+        self.container.is_there()
+    }
 }
 
 /// Whether the runs of a session share a container. Runs beside services share a network with them, and so with one
@@ -88,7 +95,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Makes and starts it, and what is beside it.
-    pub(super) fn open(&self) -> Result<Opened, LaunchError> {
+    pub(super) fn open(&self, lookout: &mut dyn Lookout) -> Result<Opened, LaunchError> {
         let uid = self.fitted.host().user.uid;
         let place = Place::make(uid).map_err(|error| setup(error, None))?;
         let program = own_program(&place, self.image.env.is_some()).map_err(|error| {
@@ -106,7 +113,7 @@ impl<'a> Opening<'a> {
         let container = Container::start(self.client.clone(), self.kind, &lowered, place)?;
         let start = |project| {
             let labels = owner::labels_of_service(uid);
-            Beside::start(self.kind, self.fitted, project, &container, &hosts, &labels)
+            Beside::start(self.kind, self.fitted, project, &container, &hosts, &labels, lookout)
         };
         let beside = self.project.map(start).transpose()?;
         Ok(Opened { _beside: beside, container })
