@@ -88,7 +88,7 @@ pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit,
 pub use polder_engines::{all as engines, vocabulary};
 pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
-    Probe, RunId, Span, Usage, Violation,
+    Probe, Progress, RunId, Span, Usage, Violation,
 };
 pub use polder_plan::{ALLOWANCE, Allowance, Plan, Says, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};

@@ -51,6 +51,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn names(events: &[Event]) -> Vec<&'static str> {
     let name = |event: &Event| match &event.kind {
         EventKind::Starting { .. } => "starting",
+        EventKind::Progress(_) => "progress",
+        EventKind::Warning(_) => "warning",
         EventKind::Ready => "ready",
         EventKind::Output(Output::Stdout, _) => "stdout",
         EventKind::Output(Output::Stderr, _) => "stderr",
