@@ -24,3 +24,4 @@ pub use plan::{
 };
 pub use sensitive::{is_probing, risk};
 pub use standing::{Denied, Standing, Way, Wish};
+pub use view::BORROWED;

@@ -12,6 +12,7 @@ mod prepare;
 mod pump;
 mod watch;
 mod workspace;
+mod worktree;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
