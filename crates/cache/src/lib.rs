@@ -14,6 +14,8 @@
 //!     aside-…, gone-…         a copy that is not whole yet, a scope that is being removed: left overs of nobody
 //! ```
 //!
+//! Beside the store, `services/NAME` is what one service keeps; nothing in it is ever removed.
+//!
 //! A directory under its own name is whole: it is made aside and renamed. Everything is reached by descriptors, name by
 //! name, and nothing is followed: what is in a kept directory was written by a command.
 #![forbid(unsafe_code)]
@@ -25,8 +27,10 @@ mod evict;
 mod family;
 mod listing;
 mod manifest;
+mod state;
 mod store;
 
 pub use claim::{Claim, ClaimError, Owner, claim};
 pub use listing::{Cleared, Listed, clear, list};
+pub use state::{StateError, state};
 pub use store::{StoreError, place, resolved};

@@ -1,7 +1,7 @@
 //! The command line as one table: flags, help, completions and man pages come from here.
 
 use clap::{Args, FromArgMatches, Parser, Subcommand};
-use polder::{Grant, Overrides};
+use polder::{Grant, Overrides, Restart, ServiceName};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -36,6 +36,12 @@ pub(crate) enum Verb {
     Steps(Box<StepsArgs>),
     /// Show what this machine can enforce, by trying it.
     Doctor(DoctorArgs),
+    /// Tell what a run was denied, by which rule and layer, and what allows it.
+    Explain(ExplainArgs),
+    /// Say what is allowed at a path or for a peer, and which grant lets the rest.
+    Why(Box<WhyArgs>),
+    /// Run a command, see what it is denied, and write the smallest policy that lets it.
+    Learn(Box<LearnArgs>),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -150,10 +156,17 @@ pub(crate) struct PolicyArgs {
   polder run -- npm test
   polder run --timeout 10m --memory 2G -- cargo build
   polder run --bind ~/.gitconfig -- git commit -m work
+  polder run --service memory --restart on-failure -- mcp-server-memory
   polder run --json -- make | jq -r 'select(.type==\"violation\")'")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// The command is this long-lived service: it keeps the directory $STATE_DIRECTORY from start to start.
+    #[arg(long, value_name = "NAME", conflicts_with = "tty", help_heading = "Service")]
+    pub(crate) service: Option<ServiceName>,
+    /// Start the service again when it has ended; SIGUSR1 does so in any case.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = RestartArg::Never, requires = "service", help_heading = "Service")]
+    pub(crate) restart: RestartArg,
     /// Print the plan and what enforces it, and run nothing.
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
@@ -166,6 +179,25 @@ pub(crate) struct RunArgs {
     /// The command and its arguments.
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// After which ends a service starts again by itself.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum RestartArg {
+    // Not for the help: a sentence for each would make that of the whole verb twice as long.
+    Never,
+    OnFailure,
+    Always,
+}
+
+impl From<RestartArg> for Restart {
+    fn from(arg: RestartArg) -> Self {
+        match arg {
+            RestartArg::Never => Self::Never,
+            RestartArg::OnFailure => Self::OnFailure,
+            RestartArg::Always => Self::Always,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -220,6 +252,74 @@ pub(crate) struct DoctorArgs {
     /// Only attacks whose name contains this.
     #[arg(long, value_name = "TEXT", requires = "attack")]
     pub(crate) only: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of
+their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of
+files that could not be read; run again with --observe exact."
+)]
+pub(crate) struct ExplainArgs {
+    /// The run, by its name or the beginning of it; the newest when no name is given.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// List the runs that are kept, the newest first.
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) list: bool,
+    /// Print the record, or the list, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder why src/main.rs              a path as the command would see it, here below its working directory
+  polder why /opt/tool
+  polder why registry.example:443
+
+Nothing is run. In a sandbox the answer comes from /run/polder/policy.json, which any command there can read.")]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// A path inside, or HOST:PORT.
+    #[arg(value_name = "PATH|HOST:PORT")]
+    pub(crate) target: String,
+    /// Print the answer as JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder learn -- make test                    writes polder.yaml, if the project has no configuration yet
+  polder learn --rounds 5 -- make test         again with what was learnt, until nothing new is asked for
+  polder learn --to ci.yaml -- make test       another file; `polder run --config ci.yaml` uses it
+  polder learn --tighten -- make test          what the policy grants and the command does not ask for
+
+Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and
+protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is
+remembered; removing the file begins anew. Every round runs the command.
+
+Exit code: the command's own; with --tighten 1 if the command ends otherwise with what it asked for.")]
+pub(crate) struct LearnArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Write this file instead of the project's polder.yaml.
+    #[arg(long, value_name = "FILE", conflicts_with = "tighten", help_heading = "Learning")]
+    pub(crate) to: Option<PathBuf>,
+    /// Run the command so often at most, each time with what was learnt before, until it asks for nothing new.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20), help_heading = "Learning")]
+    pub(crate) rounds: u8,
+    /// Say what the policy grants and the command does not ask for; write nothing.
+    #[arg(long, help_heading = "Learning")]
+    pub(crate) tighten: bool,
+    /// Print what was learnt as JSON, after what the command prints.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

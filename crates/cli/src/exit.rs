@@ -44,9 +44,10 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "polder: {}", printable(message));
 }
 
-/// Text from a configuration file or a kernel, with control characters made visible.
+/// Text from a configuration file, a command or a kernel, with everything made visible that a terminal would obey or hide.
 pub(crate) fn printable(text: &str) -> String {
-    let visible = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
+    let plain = |c: char| c == '\n' || polder_workspace::is_plain(c);
+    let visible = |c: char| if plain(c) { c.to_string() } else { c.escape_default().to_string() };
     text.chars().map(visible).collect()
 }
 

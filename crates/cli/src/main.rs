@@ -9,11 +9,15 @@ mod completions;
 mod config;
 mod doctor;
 mod exit;
+mod explain;
+mod learn;
 mod render;
 mod run;
+mod service;
 mod shell;
 mod steps;
 mod trust;
+mod why;
 mod workspace;
 
 use args::Verb;
@@ -40,6 +44,9 @@ fn main() -> ExitCode {
         Verb::Shell(args) => shell::shell(args),
         Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Explain(args) => explain::explain(&args),
+        Verb::Why(args) => why::why(&args),
+        Verb::Learn(args) => learn::learn(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),

@@ -3,7 +3,12 @@
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::render::{json, text};
-use polder::{Begun, Ending, Event, EventKind, Outcome, Output, Planned, Report, Streams, Supervision, Violation};
+use crate::service::{self, Asked};
+use polder::{
+    Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
+    Violation,
+};
+use polder_audit::AuditError;
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -11,29 +16,75 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 
 /// Lines that are printed about what was blocked.
-const VIOLATION_LINES_MAX: usize = 5;
+pub(crate) const VIOLATION_LINES_MAX: usize = 5;
 
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
-    let RunArgs { policy, dry_run, json, tty, command } = args;
+    let RunArgs { policy, service, restart, dry_run, json, tty, command } = args;
     if tty {
         return crate::shell::interactive(&policy, command);
     }
-    let planned = policy.sandbox().plan(command.clone())?;
+    let sandbox = match &service {
+        Some(name) => policy.sandbox().service(name.clone()),
+        None => policy.sandbox(),
+    };
+    let planned = sandbox.plan(command.clone())?;
     if dry_run {
         return print_plan(&planned, json);
     }
-    let home = planned.host().user.home.clone();
-    let mut teller = Teller { json, violations: Vec::new(), changes: None };
+    if service.is_some() {
+        return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
+    }
     let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let outcome = once(planned, &command[0], json, Around { signals: &signals, ahead, parting: Parting::Leave })?;
+    Ok(code(&outcome))
+}
+
+/// What surrounds one run of a command.
+pub(crate) struct Around<'a> {
+    pub(crate) signals: &'a Signals,
+    pub(crate) ahead: Option<HeadStart>,
+    pub(crate) parting: Parting,
+}
+
+/// Runs a planned command on our own streams, and says what its exit code alone does not.
+pub(crate) fn once(planned: Planned, command: &OsString, json: bool, around: Around<'_>) -> Result<Outcome, Failure> {
+    let home = planned.host().user.home.clone();
+    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
+    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let Over { outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
+    if !json {
+        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
+        text::violations(&violations, &home, VIOLATION_LINES_MAX).iter().for_each(|line| say(line));
+        text::changes(changes.as_deref()).iter().for_each(|line| say(line));
+    }
+    recorded?;
+    Ok(outcome)
+}
+
+/// A run that is over.
+pub(crate) struct Over {
+    pub(crate) outcome: Outcome,
+    /// What was denied, each once, with how often.
+    pub(crate) violations: Vec<Violation>,
+    /// The workspace that holds what the command changed.
+    pub(crate) changes: Option<String>,
+    /// Whether the end is in the log, where it has to be.
+    pub(crate) recorded: Result<(), AuditError>,
+}
+
+/// Runs what was planned, with our own streams or as events on stdout, to its end.
+pub(crate) fn carry_out(
+    planned: Planned,
+    json: bool,
+    Around { signals, ahead, parting }: Around<'_>,
+) -> Result<Over, Failure> {
+    let mut teller = Teller { json, changes: None };
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
-    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
-    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
-    let Begun { chosen, entry, secrets } = planned.begin()?;
+    let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
         text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted())
@@ -41,18 +92,25 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
             .for_each(|line| say(line));
     }
     let mut redaction = secrets.redaction();
-    let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| teller.tell(event));
-    let supervision = Supervision { signals: Some(&signals), ahead, parting: Parting::Leave, sink };
+    let sink = &mut |event| {
+        redaction.pass(event).into_iter().try_for_each(|event| {
+            noting.hear(&event);
+            teller.tell(event)
+        })
+    };
+    let supervision = Supervision { signals: Some(signals), ahead, parting, sink };
     let ended = polder_run::run(chosen, streams, supervision);
     let recorded = entry.end(&ended);
-    let outcome = ended?;
-    if !json {
-        explain(&outcome, &command[0], path, timeout.map(|span| span.to_string()));
-        teller.print_violations(&home);
-        text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
+    let violations = noting.violations().to_vec();
+    keep(noting, &ended);
+    Ok(Over { outcome: ended?, violations, changes: teller.changes, recorded })
+}
+
+/// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.
+pub(crate) fn keep(noting: Noting, ended: &Result<Outcome, RunError>) {
+    if let Err(error) = noting.end(ended) {
+        say(&format!("`polder explain` will not know this run: {error}"));
     }
-    recorded?;
-    Ok(code(&outcome))
 }
 
 /// The exit code as the system takes it.
@@ -73,7 +131,7 @@ fn print_plan(planned: &Planned, as_json: bool) -> Result<u8, Failure> {
 }
 
 /// One of our own three streams; a closed one is an empty one.
-fn stream(number: i32) -> io::Result<OwnedFd> {
+pub(crate) fn stream(number: i32) -> io::Result<OwnedFd> {
     let open = || -> io::Result<OwnedFd> {
         match number {
             0 => wait::duplicate(io::stdin().as_fd()),
@@ -95,7 +153,6 @@ fn direct() -> io::Result<Streams> {
 /// Passes events on: as JSON lines, or only the output.
 struct Teller {
     json: bool,
-    violations: Vec<Violation>,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
 }
@@ -118,11 +175,11 @@ impl Teller {
                 return out.write_all(&bytes).and_then(|()| out.flush());
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
-            EventKind::Violation(violation) => self.violations.push(violation),
             EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
             EventKind::Changes { .. } => {}
-            // Told before the start, together.
+            // Told before the start, or when it has ended, together.
             EventKind::Downgrade { .. }
+            | EventKind::Violation(_)
             | EventKind::Starting { .. }
             | EventKind::Ready
             | EventKind::Limit(_)
@@ -130,12 +187,6 @@ impl Teller {
             | EventKind::Stopped => {}
         }
         Ok(())
-    }
-
-    fn print_violations(&self, home: &Path) {
-        for line in text::violations(&self.violations, home, VIOLATION_LINES_MAX) {
-            say(&line);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::args::{PolicyArgs, ShellArgs};
 use crate::exit::{Failure, say};
 use crate::render::text;
-use crate::run::code;
+use crate::run::{VIOLATION_LINES_MAX, code, keep};
 use polder::{Begun, EventKind, Streams, Supervision};
 use polder_sys::terminal::{self, RawMode};
 use polder_sys::wait::{self, Signals};
@@ -44,13 +44,13 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             "the policy gives the command a credential as a variable, and nobody could keep it from a terminal; use `polder run` without --tty",
         ));
     }
-    let Begun { chosen, entry, secrets: _ } = planned.begin()?;
+    let Begun { chosen, entry, secrets: _, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
     // Before the terminal is ours: afterwards every line would begin where the last one ended.
     text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted()).iter().for_each(|line| say(line));
-    let (mut violations, mut changes) = (Vec::new(), None);
+    let mut changes = None;
     let raw = RawMode::enter(input.as_fd())?;
     let result = polder_run::run(
         chosen,
@@ -60,10 +60,9 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             ahead: None,
             parting: polder_run::Parting::Leave,
             sink: &mut |event| {
-                match event.kind {
-                    EventKind::Violation(violation) => violations.push(violation),
-                    EventKind::Changes { workspace, changed: true, kept: true } => changes = Some(workspace),
-                    _ => {}
+                noting.hear(&event);
+                if let EventKind::Changes { workspace, changed: true, kept: true } = event.kind {
+                    changes = Some(workspace);
                 }
                 ControlFlow::Continue(())
             },
@@ -71,9 +70,12 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     );
     // Our own words come after the terminal is as it was.
     drop(raw);
-    entry.end(&result)?;
+    let recorded = entry.end(&result);
+    let blocked = text::violations(noting.violations(), &home, VIOLATION_LINES_MAX);
+    keep(noting, &result);
+    recorded?;
     let outcome = result?;
-    for line in text::violations(&violations, &home, 5) {
+    for line in blocked {
         say(&line);
     }
     text::changes(changes.as_deref()).iter().for_each(|line| say(line));

@@ -11,6 +11,7 @@ mod settle;
 use crate::args::{WhichArgs, WorkspaceArgs, WorkspaceVerb};
 use crate::exit::Failure;
 use crate::render::text::tolerate_closed;
+pub(crate) use json::escaped;
 use polder_workspace::{Relative, Store, Workspace, visible_name};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -51,7 +52,7 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// As one line of JSON in which nothing speaks to a terminal: what is not plain is escaped, which means the same.
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print(&json::escaped(&value.to_string()))
+    print(&escaped(&value.to_string()))
 }
 
 /// A path as it can be shown.

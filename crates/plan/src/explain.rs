@@ -88,6 +88,7 @@ impl fmt::Display for Plan {
                 Role::Repository => "repository",
                 Role::Bind => "bind",
                 Role::Cache => "cache",
+                Role::State => "state",
             };
             let apart = shown.role == Role::Workspace && workspace.value.mode != WorkspaceMode::Direct;
             let access = match shown.access {

@@ -5,6 +5,7 @@
 //! the clock or starts a process; the same policy and facts give the same plan.
 #![forbid(unsafe_code)]
 
+mod allowance;
 mod caches;
 mod compile;
 mod env;
@@ -15,6 +16,7 @@ mod standing;
 mod trace;
 mod view;
 
+pub use allowance::{ALLOWANCE, Allowance, Protected, Says};
 pub use caches::{candidates as cache_candidates, repository as cache_repository};
 pub use compile::{Fault, Faults, compile, compile_in};
 pub use env::filter as filter_environment;
@@ -24,4 +26,4 @@ pub use plan::{
 };
 pub use sensitive::{is_probing, risk};
 pub use standing::{Denied, Standing, Way, Wish};
-pub use view::BORROWED;
+pub use view::{BORROWED, STATE};

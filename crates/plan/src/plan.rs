@@ -174,6 +174,8 @@ pub enum Role {
     Bind,
     /// It is kept between runs.
     Cache,
+    /// A service keeps it, and nobody else is shown it.
+    State,
 }
 
 /// Directories that are kept between runs. They are shown like other paths; this says what has to be there first.

@@ -113,6 +113,7 @@ impl Plan {
                     ("read_only", Way::Other("the workspace is read-only; run without `read_only`".to_owned()))
                 }
                 Role::Cache => ("cache, read-only", Way::Other("the policy makes this cache read-only".to_owned())),
+                Role::State => ("state, read-only", Way::Other("a service can write its state".to_owned())),
                 Role::Bind => ("bind, read-only", Way::Show),
             };
             let rule = format!("{what} ({})", shown.origin);

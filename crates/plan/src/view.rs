@@ -7,7 +7,7 @@ use crate::plan::{
     World, Written,
 };
 use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
-use polder_policy::{Access, Bind, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
+use polder_policy::{Access, Bind, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -40,6 +40,9 @@ const OWN_PLACES: [&str; 5] = ["/proc", "/dev", "/sys", "/run/polder", "/.polder
 
 /// Where objects of the host's repositories are shown to a private copy.
 pub const BORROWED: &str = "/run/objects";
+
+/// Where a service finds what it keeps between its starts. The same for every service, so that its own settings can say it.
+pub const STATE: &str = "/var/lib/service";
 
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
@@ -80,6 +83,7 @@ pub(crate) fn build(
         WorkspaceMode::Worktree => borrowed_objects(host),
     });
     shown.extend(binds(world, policy, host, &mut faults));
+    shown.extend(state(policy, &mut faults));
     // In the host's own world nothing can appear where it is not; the engines of that world say so.
     let kept = caches::caches(policy, host, identity, &mut faults);
     if let (Some(kept), World::Made) = (&kept, world) {
@@ -195,6 +199,15 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             ));
             continue;
         }
+        let kept = host.caches.store.as_deref().and_then(Path::parent);
+        if kept.is_some_and(|kept| resolved.path.starts_with(kept)) {
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("the bind source `{source}` is polder's own: what it keeps about runs, or for one of them"),
+                "take the bind out",
+            ));
+            continue;
+        }
         // In the host's own world a path that is named as it stands is where its links lead.
         let in_place = world != World::Made && guest.as_path() == source.as_path();
         let Ok(source) = HostPath::new(&resolved.path) else { continue };
@@ -211,6 +224,20 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
         });
     }
     shown
+}
+
+/// What a service keeps between its starts.
+fn state(policy: &Policy, faults: &mut Vec<Fault>) -> Option<Shown> {
+    let Sourced { value: service, origin } = policy.service.as_ref()?;
+    let guest = GuestPath::new(STATE).expect("invariant: the constant is an absolute path");
+    if policy.untrusted.is_some() {
+        let remedy = "run it without one of the two";
+        faults.push(Fault::new(origin.clone(), "what is untrusted keeps nothing, and a service does", remedy));
+        return None;
+    }
+    let host = service.state.clone();
+    let access = Access::ReadWrite;
+    Some(Shown { host, guest, access, directory: true, role: Role::State, origin: origin.clone() })
 }
 
 fn check_places(shown: &[Shown], faults: &mut Vec<Fault>) {
@@ -516,10 +543,13 @@ impl Masks<'_> {
         }
     }
 
-    /// The next run obeys the project's file, so this one must not write it.
+    /// The next run obeys the project's file, and the one that says which services it has, so this one must not write them.
     fn add_own_configuration(&mut self) {
         for name in PROJECT_NAMES {
             self.add_redirect(&self.host.tree.root.join(name), &[], &Origin::BuiltIn);
+        }
+        if let Some(Sourced { value: Image::Compose { file, .. }, origin }) = &self.policy.image {
+            self.add_redirect(Path::new(file), &[], origin);
         }
     }
 

@@ -4,6 +4,7 @@
 //! file asks for it, except for runs that go without something: no sandbox, or an accepted gap.
 
 use crate::error::Error;
+use crate::records::Records;
 use crate::trust;
 use polder_audit::{AuditError, Kind, Log, digest};
 use polder_engine::{Accepted, EngineClass, Verdict};
@@ -25,6 +26,7 @@ pub fn directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> 
 pub(crate) struct Recorder {
     directory: Option<PathBuf>,
     mode: Option<AuditMode>,
+    records: Option<Records>,
 }
 
 /// A run that is in the log, or needs not be.
@@ -47,8 +49,13 @@ pub enum Unrecorded {
 }
 
 impl Recorder {
-    pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>) -> Self {
-        Self { directory, mode }
+    pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>, records: Option<Records>) -> Self {
+        Self { directory, mode, records }
+    }
+
+    /// Where a run is kept for `polder explain`.
+    pub(crate) const fn records(&self) -> Option<&Records> {
+        self.records.as_ref()
     }
 
     /// Writes down that a run is about to begin, where it has to be.

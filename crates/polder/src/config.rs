@@ -2,6 +2,7 @@
 
 use crate::audit::{self, Recorder};
 use crate::error::Error;
+use crate::records::{self, Records};
 use crate::trust;
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
@@ -133,13 +134,19 @@ impl Said {
 
     /// Who records runs.
     pub(crate) fn recorder(&self, environment: &BTreeMap<OsString, OsString>) -> Recorder {
-        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value))
+        let records = records::directory(environment).map(Records::at);
+        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value), records)
     }
 
     /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
     /// can lie around it.
     pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
-        let own = [audit::directory(environment), trust::store(environment)];
+        let own = [
+            audit::directory(environment),
+            records::directory(environment),
+            records::learned(environment),
+            trust::store(environment),
+        ];
         for path in own.into_iter().flatten() {
             let binds = policy.binds.iter().map(|bind| bind.value.host.as_path());
             let reached =

@@ -70,6 +70,11 @@ impl Secrets {
         self.0.is_empty()
     }
 
+    /// A text without them.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        if self.is_empty() { text.to_owned() } else { self.redaction().clean(text) }
+    }
+
     /// Looks for them in the events of one run.
     pub fn redaction(&self) -> Redaction {
         let redactor = || Redactor::new(self.0.iter());

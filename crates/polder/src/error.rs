@@ -29,6 +29,9 @@ pub enum Error {
     /// The run would not be in the audit log.
     #[error(transparent)]
     Unrecorded(#[from] crate::audit::Unrecorded),
+    /// The service has no directory of its own.
+    #[error(transparent)]
+    Service(#[from] crate::service::NoState),
     /// These steps cannot run; nothing was started.
     #[error("{}", unfit_steps(.0))]
     Steps(Vec<(String, Unfit)>),

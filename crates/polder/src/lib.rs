@@ -41,8 +41,12 @@ pub mod caches;
 pub mod config;
 mod credentials;
 mod error;
+pub mod json;
+mod noting;
 mod planned;
+pub mod records;
 mod sandbox;
+mod service;
 mod shim;
 mod steps;
 mod survey;
@@ -50,8 +54,10 @@ pub mod trust;
 
 pub use credentials::{Redaction, Secrets};
 pub use error::Error;
+pub use noting::Noting;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
+pub use service::{NoState, ServiceName, ServiceNameError};
 pub use shim::become_shim_if_asked;
 pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
 pub use survey::{Surveyed, reference, survey};
@@ -62,7 +68,7 @@ pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
     Probe, RunId, Usage, Violation,
 };
-pub use polder_plan::{Plan, Standing, Way, Wish, World, risk};
+pub use polder_plan::{ALLOWANCE, Allowance, Plan, Says, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};
-pub use polder_run::{RunError, Streams, Supervision, Unfit};
+pub use polder_run::{Next, Patience, Restart, RunError, Streams, Supervision, Unfit};
 pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};

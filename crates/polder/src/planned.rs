@@ -3,6 +3,7 @@
 use crate::audit::{Entry, Recorder, Unrecorded};
 use crate::credentials::Secrets;
 use crate::error::Error;
+use crate::noting::Noting;
 use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
 use polder_plan::Plan;
@@ -31,6 +32,8 @@ pub struct Begun {
     pub entry: Entry,
     /// What must not be told of it.
     pub secrets: Secrets,
+    /// What is kept of it for `polder explain`, if the caller lets it hear and end.
+    pub noting: Noting,
 }
 
 /// What came of a run whose output was collected.
@@ -91,7 +94,8 @@ impl Planned {
     pub fn begin(self) -> Result<Begun, Error> {
         let chosen = self.prepared.chosen?;
         let entry = self.recorder.begin(&chosen, &self.policy)?;
-        Ok(Begun { chosen, entry, secrets: self.secrets })
+        let noting = Noting::new(&chosen, self.recorder.records().cloned(), self.secrets.clone());
+        Ok(Begun { chosen, entry, secrets: self.secrets, noting })
     }
 
     /// Runs the command with no input and collects its output.
@@ -114,7 +118,8 @@ impl Planned {
 
     /// Runs the command with streams of the caller's choice and tells the caller what happens.
     pub fn run_with(self, streams: Streams, sink: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
-        let Begun { chosen, entry, secrets } = self.begin()?;
+        // Who uses the library hears everything anyway; only the command line keeps records.
+        let Begun { chosen, entry, secrets, noting: _ } = self.begin()?;
         let mut redaction = secrets.redaction();
         let sink = &mut |event| {
             redaction.pass(event).into_iter().for_each(&mut *sink);

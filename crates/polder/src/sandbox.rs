@@ -4,10 +4,11 @@ use crate::config::{self, Files};
 use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::service::{self, ServiceName};
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
-use polder_facts::{Grant, Guarantee};
-use polder_policy::Overrides;
+use polder_facts::{Grant, Guarantee, Origin};
+use polder_policy::{NetworkMode, Overrides, Policy};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub struct Sandbox {
     trusted: bool,
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
+    bare: bool,
+    service: Option<ServiceName>,
 }
 
 impl Sandbox {
@@ -33,6 +36,8 @@ impl Sandbox {
             trusted: false,
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
+            bare: false,
+            service: None,
         }
     }
 
@@ -204,6 +209,19 @@ impl Sandbox {
         self
     }
 
+    /// Takes away what the policy shows of the host beside the workspace, and its network; what was added by
+    /// [`allow`](Self::allow) stays. What a command asks for then is what it needs.
+    pub fn bare(mut self) -> Self {
+        self.bare = true;
+        self
+    }
+
+    /// The command is this service: it has a directory of its own that is there again at its next start.
+    pub fn service(mut self, name: ServiceName) -> Self {
+        self.service = Some(name);
+        self
+    }
+
     /// Replaces everything said so far by these flags.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
@@ -222,13 +240,29 @@ impl Sandbox {
     pub fn plan(&self, command: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Planned, Error> {
         let command: Vec<OsString> = command.into_iter().map(Into::into).collect();
         let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
-        let policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        let mut policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
+        if self.bare {
+            take_gifts(&mut policy);
+        }
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
+        let policy = match &self.service {
+            Some(name) => service::with_state(policy, name, root, &self.environment)?,
+            None => policy,
+        };
         let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
         let prepared = polder_run::prepare(&placed, &command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
+    }
+}
+
+/// Takes away what a policy shows and reaches, apart from what was granted one by one.
+fn take_gifts(policy: &mut Policy) {
+    let granted = |origin: &Origin| *origin == Origin::Flag("--allow".to_owned());
+    policy.binds.retain(|bind| granted(&bind.origin));
+    if !granted(&policy.network.origin) {
+        policy.network.value.mode = NetworkMode::None;
     }
 }

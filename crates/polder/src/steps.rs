@@ -401,12 +401,21 @@ impl PlannedSteps {
             let prepared =
                 polder_run::prepare(&placed, &words(&rendered), &self.root, &self.start, self.environment.clone())?;
             let planned = Planned::new(prepared, policy, self.recorder.clone(), secrets);
-            let Begun { chosen, entry, secrets } = planned.begin()?;
+            let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
             let mut redaction = secrets.redaction();
-            let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(|event| tell(Message::Event(event)));
+            let sink = &mut |event| {
+                redaction.pass(event).into_iter().try_for_each(|event| {
+                    noting.hear(&event);
+                    tell(Message::Event(event))
+                })
+            };
             let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
             let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
             entry.end(&ended).map_err(Unrecorded::Log)?;
+            // A record is a help, and a step did what it did without it.
+            if let Err(error) = noting.end(&ended) {
+                tracing::warn!(target: "polder::sandbox", %error, "no record");
+            }
             Ok(ended?)
         });
         match outcome {

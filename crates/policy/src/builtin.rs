@@ -37,6 +37,7 @@ pub fn built_in() -> Policy {
         credentials: Vec::new(),
         cache: None,
         untrusted: None,
+        service: None,
         image: None,
         visor_path: None,
         require: Vec::new(),

@@ -16,18 +16,18 @@ pub struct Fault {
 
 impl Fault {
     /// A fault without a remedy.
-    pub(crate) fn new(origin: Origin, message: impl Into<String>) -> Self {
+    pub fn new(origin: Origin, message: impl Into<String>) -> Self {
         Self { origin, message: message.into(), hint: None }
     }
 
     /// The same fault with a remedy.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// The same fault with a remedy if there is one.
-    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
+    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
     }
@@ -83,7 +83,7 @@ pub(crate) fn printable(text: &str) -> String {
 const NEAREST_BYTES_MAX: usize = 64;
 
 /// `did you mean …?` for a word that is close to one of the known ones.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if word.len() > NEAREST_BYTES_MAX {
         return None;
     }

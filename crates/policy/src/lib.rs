@@ -25,21 +25,21 @@ mod schema;
 mod shape;
 mod show;
 mod steps;
-mod tree;
+pub mod tree;
 mod trust;
 mod vocabulary;
 
 pub use builtin::built_in;
 pub use dialect::Dialect;
 pub use document::{Document, Level, Source, SpecRoot, parse};
-pub use fault::{Fault, Faults};
+pub use fault::{Fault, Faults, nearest};
 pub use layers::{Layers, ResolveError, resolve, resolve_step};
 pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load};
 pub use model::{
     Access, AuditMode, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network,
-    NetworkMode, Observe, PathPattern, Policy, Step, Via, Workdir, Workspace, WorkspaceMode,
+    NetworkMode, Observe, PathPattern, Policy, Service, Step, Via, Workdir, Workspace, WorkspaceMode,
 };
-pub use notation::FILE_BYTES_MAX;
+pub use notation::{FILE_BYTES_MAX, read_tree};
 pub use overrides::Overrides;
 pub use said::Scope;
 pub use schema::schema;

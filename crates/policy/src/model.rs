@@ -42,6 +42,8 @@ pub struct Policy {
     pub cache: Option<Sourced<Cache>>,
     /// Whether what runs is not trusted with them: they are shown as they are, and nothing in them changes.
     pub untrusted: Option<Sourced<()>>,
+    /// The service that the command is, when it is one; with what it keeps between its starts.
+    pub service: Option<Sourced<Service>>,
     /// What the sandbox's file system is made from, for engines that take images.
     pub image: Option<Sourced<Image>>,
     /// Where the runner of a `.visor.yaml` is mounted inside.
@@ -54,6 +56,15 @@ pub struct Policy {
     pub allow_unsandboxed: Option<Sourced<()>>,
     /// Tables that belong to engines, by engine id; parsed in the engine's own folder.
     pub engine_options: BTreeMap<String, Sourced<serde_json::Value>>,
+}
+
+/// A long-lived command with a directory of its own. Said by the caller, never by a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// What it is called.
+    pub name: String,
+    /// What it keeps: a directory that nobody else is shown.
+    pub state: HostPath,
 }
 
 /// Which engine enforces a policy.

@@ -36,7 +36,7 @@ impl Notation {
 }
 
 /// Reads one file's bytes as a tree.
-pub(crate) fn read_tree(path: &Path, bytes: &[u8]) -> Result<Node, Fault> {
+pub fn read_tree(path: &Path, bytes: &[u8]) -> Result<Node, Fault> {
     let fault = |line: u32, message: String| Fault::new(Origin::File { path: path.to_owned(), line }, message);
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(fault(1, format!("the file has more than {FILE_BYTES_MAX} bytes")));

@@ -33,6 +33,7 @@ pub fn show(policy: &Policy) -> String {
         credentials,
         cache,
         untrusted,
+        service,
         image,
         visor_path,
         require,
@@ -83,6 +84,9 @@ pub fn show(policy: &Policy) -> String {
     }
     if let Some(untrusted) = untrusted {
         lines.value("untrusted", true, &untrusted.origin);
+    }
+    if let Some(service) = service {
+        lines.value("# service", quoted(&service.value.name), &service.origin);
     }
     if let Some(image) = image {
         show_image(&mut lines, image);

@@ -1,39 +1,53 @@
-//! The one tree that every notation is read into: plain values, each with its line.
+//! The one tree that every notation is read into: plain values, each with its line. Engines read files of their own kind
+//! with it, so that every file has the same limits and the same faults.
 
 /// A value and the line on which it stands, counted from 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) line: u32,
+pub struct Node {
+    /// What stands there.
+    pub value: Value,
+    /// Where it stands.
+    pub line: u32,
 }
 
 /// What YAML, TOML and JSON have in common.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Nothing, also by name.
     Null,
+    /// Yes or no.
     Bool(bool),
+    /// A whole number.
     Int(i64),
+    /// Another number.
     Float(f64),
+    /// A text.
     Text(String),
+    /// Values in order.
     List(Vec<Node>),
+    /// Keys with their values.
     Map(Vec<Entry>),
 }
 
 /// One key of a map, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) line: u32,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub line: u32,
+    /// Its value.
+    pub node: Node,
 }
 
 impl Node {
-    pub(crate) const fn new(value: Value, line: u32) -> Self {
+    /// A value at a line.
+    pub const fn new(value: Value, line: u32) -> Self {
         Self { value, line }
     }
 
     /// The entries, when this is a map; none otherwise.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Map(entries) => entries,
             _ => &[],
@@ -41,7 +55,7 @@ impl Node {
     }
 
     /// The items, when this is a list; none otherwise.
-    pub(crate) fn items(&self) -> &[Self] {
+    pub fn items(&self) -> &[Self] {
         match &self.value {
             Value::List(items) => items,
             _ => &[],
@@ -49,23 +63,25 @@ impl Node {
     }
 
     /// The value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.node)
     }
 
     /// The key with its value.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    pub(crate) fn text(&self) -> Option<&str> {
+    /// The text, when this is one.
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) const fn bool(&self) -> Option<bool> {
+    /// The answer, when this is yes or no.
+    pub const fn bool(&self) -> Option<bool> {
         match self.value {
             Value::Bool(value) => Some(value),
             _ => None,
@@ -73,7 +89,7 @@ impl Node {
     }
 
     /// A text, or a list of texts, as a list.
-    pub(crate) fn texts(&self) -> Vec<(&str, u32)> {
+    pub fn texts(&self) -> Vec<(&str, u32)> {
         match &self.value {
             Value::Text(text) => vec![(text, self.line)],
             Value::List(items) => items.iter().filter_map(|item| Some((item.text()?, item.line))).collect(),
@@ -82,7 +98,7 @@ impl Node {
     }
 
     /// What a person would call the value.
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",
@@ -94,7 +110,7 @@ impl Node {
     }
 
     /// The value without its lines.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(value) => (*value).into(),

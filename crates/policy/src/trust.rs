@@ -103,7 +103,7 @@ fn definition_asks(name: &str, definition: &Definition) -> Vec<Ask> {
     if let Some(options) = &definition.options {
         ask(&options.origin, "to set the engine's own options".to_owned());
     }
-    // A compose file can mount any path of the host.
+    // A compose file starts programs beside the command.
     if let Some(Sourced { value: Image::Compose { file, .. }, origin }) = &definition.image {
         ask(origin, format!("to start what the compose file `{file}` says"));
     }

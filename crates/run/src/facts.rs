@@ -5,7 +5,7 @@ use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
 use polder_plan::cache_candidates;
-use polder_policy::{PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
+use polder_policy::{Image, PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::probe::{self, Machine};
 use std::collections::BTreeMap;
@@ -69,6 +69,9 @@ pub fn gather(
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
     let mut literals: Vec<PathBuf> = asked.map(|name| seen.join(name)).collect();
+    if let Some(Image::Compose { file, .. }) = policy.image.as_ref().map(|image| &image.value) {
+        literals.extend(Path::new(file).strip_prefix(&root).ok().map(|below| seen.join(below)));
+    }
     let mut patterns = Vec::new();
     for rule in policy.protect.iter().chain(&policy.deny_read) {
         if is_glob(&rule.value.0) {
@@ -116,7 +119,8 @@ fn store(
     environment: &BTreeMap<OsString, OsString>,
 ) -> Option<PathBuf> {
     let place = polder_cache::place(environment, &user.home)?;
-    let asked = policy.cache.is_some() || !policy.binds.is_empty() || place.starts_with(root);
+    let asked =
+        policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root);
     asked.then(|| polder_cache::resolved(&place))
 }
 

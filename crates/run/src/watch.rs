@@ -364,7 +364,8 @@ impl Watch<'_> {
             } else {
                 self.cause.get_or_insert(Cause::Interrupted(signal));
                 self.grace = Some(Instant::now() + GRACE);
-                running.signal(signal);
+                // The request for a new start is polder's; to the command it is one to end.
+                running.signal(if signal == wait::RESTART { wait::TERMINATE } else { signal });
             }
         }
         Ok(())

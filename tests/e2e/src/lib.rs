@@ -5,11 +5,13 @@
 //! run at once, as root and as an ordinary user.
 #![forbid(unsafe_code)]
 
+mod daemon;
 mod hold;
 mod place;
 mod terminal;
 mod without;
 
+pub use daemon::{Daemon, daemons, image};
 pub use hold::{Held, hold, pause, until};
 pub use place::{Place, Said, binary, golden, is_root};
 pub use terminal::on_a_terminal;

@@ -1,74 +1,20 @@
 //! Commands in containers, by every daemon that this machine declares.
 
-use polder_e2e::{Place, Said, until};
-use std::io::{Read, Write};
+use polder_e2e::{Daemon, Place, Said, daemons, image, until};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-/// An engine with a daemon, and where that listens.
-struct Daemon {
-    engine: &'static str,
-    variable: &'static str,
-    address: String,
-}
-
-/// What is declared and therefore there.
-fn daemons() -> Vec<Daemon> {
-    let declared = std::env::var("POLDER_TEST_HAS").unwrap_or_default();
-    let known = [("docker", "DOCKER_HOST"), ("podman", "CONTAINER_HOST")];
-    let is_declared = |engine: &str| declared.split(',').any(|name| name == engine);
-    let found = known.into_iter().filter(|(engine, _)| is_declared(engine)).map(|(engine, variable)| Daemon {
-        engine,
-        variable,
-        address: std::env::var(variable).expect("a declared daemon says where it listens"),
-    });
-    found.collect()
-}
-
-fn image() -> String {
-    std::env::var("POLDER_TEST_IMAGE").expect("the image that every declared daemon has")
-}
-
-impl Daemon {
-    fn socket(&self) -> &str {
-        self.address.strip_prefix("unix://").expect("a socket of this machine")
-    }
-
-    fn polder(&self, place: &Place, arguments: &[&str]) -> Command {
-        let mut command = place.polder(arguments);
-        command.env(self.variable, &self.address).env("POLDER_TRUST_PROJECT", "1");
-        command
-    }
-
-    fn says(&self, place: &Place, arguments: &[&str]) -> Said {
-        self.polder(place, arguments).output().expect("polder").into()
-    }
-
-    /// The daemon's own list of the containers that a polder has made, as text.
-    fn containers_of(&self, pid: u32) -> String {
-        let mut daemon = UnixStream::connect(self.socket()).expect("the daemon");
-        let filter = format!("%7B%22label%22%3A%5B%22polder.owner%3D{pid}%22%5D%7D");
-        let request = format!("GET /v1.40/containers/json?all=1&filters={filter} HTTP/1.0\r\nHost: d\r\n\r\n");
-        daemon.write_all(request.as_bytes()).expect("a request");
-        let mut answer = String::new();
-        daemon.read_to_string(&mut answer).expect("an answer");
-        assert!(answer.contains(" 200 OK"), "{answer}");
-        answer.split_once("\r\n\r\n").expect("a body").1.trim().to_owned()
-    }
-
-    fn configure(&self, place: &Place, more: &str) {
-        let text =
-            format!("sandboxes:\n  box: {{engine: {}, image: '{}'{more}}}\nsandbox: box\n", self.engine, image());
-        place.write("work/polder.yaml", text);
-    }
+/// A sandbox of the image that every daemon has.
+fn configure(daemon: &Daemon, place: &Place, more: &str) {
+    let text = format!("sandboxes:\n  box: {{engine: {}, image: '{}'{more}}}\nsandbox: box\n", daemon.engine, image());
+    place.write("work/polder.yaml", text);
 }
 
 #[test]
 fn an_image_has_its_own_programs_and_the_callers_files() {
     for daemon in daemons() {
         let place = Place::new();
-        daemon.configure(&place, "");
+        configure(&daemon, &place, "");
         let script = "test ! -e /usr/bin/python3 && touch made && echo hello && echo no >&2 && exit 7";
         let said = daemon.says(&place, &["run", "--", "sh", "-c", script]);
         assert_eq!((said.code, said.out.as_str()), (7, "hello\n"), "{said:?}");
@@ -88,7 +34,7 @@ fn an_image_has_its_own_programs_and_the_callers_files() {
 fn strange_names_reach_a_container() {
     for daemon in daemons() {
         let place = Place::new();
-        daemon.configure(&place, "");
+        configure(&daemon, &place, "");
         place.write("work/a:b,c=d e/inside", "seen");
         let directory = place.work().join("a:b,c=d e");
         let directory = directory.to_str().expect("text");
@@ -102,7 +48,7 @@ fn whatever_ends_polder_no_container_stays() {
     for daemon in daemons() {
         for signal in ["KILL", "TERM", "INT"] {
             let place = Place::new();
-            daemon.configure(&place, "");
+            configure(&daemon, &place, "");
             let script = "touch begun; sleep 600";
             let mut command = daemon.polder(&place, &["run", "--", "sh", "-c", script]);
             let mut polder = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("polder");

@@ -39,6 +39,21 @@ fn help_of_doctor() {
 }
 
 #[test]
+fn help_of_explain() {
+    check(&["explain"], expect_file![golden("help-explain.txt")]);
+}
+
+#[test]
+fn help_of_why() {
+    check(&["why"], expect_file![golden("help-why.txt")]);
+}
+
+#[test]
+fn help_of_learn() {
+    check(&["learn"], expect_file![golden("help-learn.txt")]);
+}
+
+#[test]
 fn help_of_config() {
     check(&["config"], expect_file![golden("help-config.txt")]);
     check(&["config", "check"], expect_file![golden("help-config-check.txt")]);

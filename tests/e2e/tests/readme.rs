@@ -45,6 +45,13 @@ fn the_examples_print_what_the_page_of_steps_says() {
 }
 
 #[test]
+fn the_examples_print_what_the_page_of_services_says() {
+    let text = fs::read_to_string(project("docs/services.md")).expect("the page");
+    assert!(!blocks(&text).is_empty(), "the page has an example");
+    check(&text, None);
+}
+
+#[test]
 fn the_examples_print_what_the_page_about_configuration_says() {
     let text = fs::read_to_string(project("docs/configuration.md")).expect("the page");
     assert!(!blocks(&text).is_empty(), "the page has an example");

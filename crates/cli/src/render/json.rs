@@ -2,7 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use polder::{Ending, Event, EventKind, Outcome, Output, Planned, Report, Verdict, Violation};
+use polder::json::violation;
+pub(crate) use polder::json::{outcome, verdict};
+use polder::{Event, EventKind, Output, Planned, Report};
 use serde_json::{Map, Value, json};
 
 /// One event as one line.
@@ -42,46 +44,6 @@ fn data(bytes: &[u8]) -> Value {
     }
 }
 
-fn violation(violation: &Violation) -> Value {
-    let Violation { action, target, rule, layer, pid, exe, count, grant, note } = violation;
-    json!({
-        "action": action.name(),
-        "target": target,
-        "rule": rule,
-        "layer": layer,
-        "pid": pid,
-        "exe": exe,
-        "count": count,
-        "suggestedCapability": grant.as_ref().map(ToString::to_string),
-        "note": note,
-    })
-}
-
-/// How a run ended.
-pub(crate) fn outcome(outcome: &Outcome) -> Value {
-    let Outcome { ending, limit, usage, violations } = outcome;
-    let (state, signal) = match ending {
-        Ending::Exited(_) => ("exited", None),
-        Ending::Signalled(signal) => ("signalled", Some(*signal)),
-        Ending::TimedOut => ("timed-out", None),
-        Ending::LimitReached => ("limit", None),
-        Ending::Interrupted(signal) => ("interrupted", Some(*signal)),
-        Ending::NotExecutable(_) => ("not-executable", None),
-        Ending::NotFound => ("not-found", None),
-        Ending::Lost => ("lost", None),
-    };
-    json!({
-        "state": state,
-        "exitCode": outcome.exit_code(),
-        "signal": signal,
-        "limit": limit.map(|limit| limit.name()),
-        "wallMs": u64::try_from(usage.wall.as_millis()).unwrap_or(u64::MAX),
-        "cpuMs": u64::try_from(usage.cpu.as_millis()).unwrap_or(u64::MAX),
-        "peakRssBytes": usage.peak_rss_bytes,
-        "violations": violations,
-    })
-}
-
 /// A plan and what enforces it.
 pub(crate) fn plan(planned: &Planned) -> Value {
     let plan = planned.plan();
@@ -105,15 +67,4 @@ pub(crate) fn plan(planned: &Planned) -> Value {
         "report": report,
         "refused": refused,
     })
-}
-
-/// What an engine says about one guarantee.
-pub(crate) fn verdict(verdict: &Verdict) -> Value {
-    match verdict {
-        Verdict::Enforced { by } => json!({"verdict": "enforced", "by": by}),
-        Verdict::Weaker { by, gap } => {
-            json!({"verdict": "weaker", "by": by, "reason": gap.reason, "remedy": gap.remedy})
-        }
-        Verdict::Cannot { gap } => json!({"verdict": "cannot", "reason": gap.reason, "remedy": gap.remedy}),
-    }
 }

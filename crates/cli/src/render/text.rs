@@ -44,7 +44,7 @@ pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> V
     let kept = if more > 0 { max - 1 } else { max };
     let mut lines: Vec<String> = groups.iter().take(kept).map(Group::line).collect();
     if more > 0 {
-        lines.push(format!("and {} more things were blocked; --json lists them", more + 1));
+        lines.push(format!("and {} more things were blocked; `polder explain` lists them", more + 1));
     }
     lines
 }
@@ -123,8 +123,8 @@ impl Group {
 }
 
 /// A text as a shell takes it for one word; `None` if it holds what should not be pasted.
-fn pasteable(text: &str) -> Option<String> {
-    if text.chars().any(char::is_control) {
+pub(crate) fn pasteable(text: &str) -> Option<String> {
+    if !text.chars().all(polder_workspace::is_plain) {
         return None;
     }
     let plain = |c: char| c.is_alphanumeric() || "=/._-+:@%,".contains(c);

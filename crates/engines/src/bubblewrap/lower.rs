@@ -4,12 +4,12 @@
 //! that is shown, because afterwards the same path may lead to the host.
 
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, c, counts_pids, has_private_home, hides, identity, inside, lay_layers, layer_places, masks,
-    relative, var_tmp_holds_mounts,
+    DEVICE_LINKS, DEVICES, allowance, c, counts_pids, has_private_home, hides, identity, inside, lay_layers,
+    layer_places, masks, relative, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
 use polder_facts::{HostPath, SystemPath};
-use polder_plan::{Configuration, Plan, Role, Shown, SystemEntry, SystemKind};
+use polder_plan::{ALLOWANCE, Configuration, Plan, Role, Shown, SystemEntry, SystemKind};
 use polder_policy::{Access, NetworkMode};
 use polder_sys::{Identity, Inside, Outer, OuterShown, Step, Terminal};
 use std::collections::BTreeSet;
@@ -350,6 +350,7 @@ impl List {
             self.symlink("../tmp", "/var/tmp");
         }
         self.directory("/run/polder", 0o755);
+        self.arguments.push(Argument::File { content: allowance(plan), at: c(ALLOWANCE), mode: 0o644 });
         if hides {
             let below_root = |path: &std::ffi::CStr| Path::new("/").join(OsStr::new(&*path.to_string_lossy()));
             self.directory(below_root(Step::HIDDEN_DIRECTORY), 0);

@@ -6,7 +6,7 @@ use crate::shimmed::{Judge, enforced, gap};
 use polder_engine::{EngineClass, Fit, Verdict};
 use polder_facts::{CgroupVersion, Gap, Guarantee, HostFacts, Mechanism, Origin};
 use polder_plan::Plan;
-use polder_policy::Image;
+use polder_policy::{Image, NetworkMode};
 use std::collections::BTreeMap;
 
 pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts) -> Fit {
@@ -33,6 +33,9 @@ pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts)
     ]);
     verdicts.extend(judge.limits());
     limits(&mut verdicts, kind, plan, host);
+    if let Some(Image::Compose { .. }) = plan.image.as_ref().map(|image| &image.value) {
+        beside_services(&mut verdicts);
+    }
     Fit { engine: kind.id(), class, verdicts, impossible: impossible(&judge, kind) }
 }
 
@@ -80,6 +83,23 @@ fn limits(verdicts: &mut BTreeMap<Guarantee, Verdict>, kind: Kind, plan: &Plan, 
     }
 }
 
+/// What changes where services of a compose file run beside the command.
+fn beside_services(verdicts: &mut BTreeMap<Guarantee, Verdict>) {
+    if let Some(Verdict::Enforced { by }) = verdicts.get_mut(&Guarantee::Net) {
+        *by = "the container's network namespace, a loopback only, which it shares with its services".to_owned();
+    }
+    for each in [Guarantee::Memory, Guarantee::Cpus, Guarantee::Pids] {
+        if let Some(Verdict::Enforced { by }) = verdicts.get_mut(&each) {
+            by.push_str(", and one for each service");
+        }
+    }
+    if let Some(verdict) = verdicts.get_mut(&Guarantee::Disk) {
+        let reason = "services write to layers and volumes of the daemon, on the host's disk, without a bound";
+        let gap = gap(reason, Some("take `limits.disk` away".to_owned()));
+        *verdict = Verdict::Weaker { by: "the size of the private tmpfs".to_owned(), gap };
+    }
+}
+
 /// What cannot be done with this plan, whatever is accepted.
 fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
     let mut gaps = judge.impossible_beside_images();
@@ -87,10 +107,14 @@ fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
     if let Some(image) = &plan.image {
         match image.value {
             Image::Named(_) | Image::Recipe(_) | Image::Inline(_) => {}
-            Image::Compose { .. } => {
-                let reason = format!("{}: services of a compose file are not in this build", image.origin);
-                gaps.push(gap(reason, Some("use `image` or `dockerfile`".to_owned())));
-            }
+            Image::Compose { .. } => match plan.network.value.mode {
+                NetworkMode::None => {}
+                // They would listen where others can reach them.
+                NetworkMode::Restricted | NetworkMode::Full => {
+                    let reason = "services of a compose file share a loopback with the command, and no other network";
+                    gaps.push(gap(format!("{}: {reason}", image.origin), Some("use `network: false`".to_owned())));
+                }
+            },
         }
     }
     if let Some(table) = plan.engine_options.get(kind.id())

@@ -3,9 +3,9 @@
 //! The daemon has made the mount points, in the container's own layer: nothing is made in the image or on the host.
 
 use super::lower::OWN;
-use crate::shimmed::{access, bring_layers, c, has_private_home, lay_layers, masks, net, relative};
+use crate::shimmed::{access, allowance, bring_layers, c, has_private_home, lay_layers, masks, net, relative};
 use polder_engine::Layers;
-use polder_plan::{Plan, Role, Shown, Written};
+use polder_plan::{ALLOWANCE, Plan, Role, Shown, Written};
 use polder_sys::{Access, Ground, Identity, Missing, Root, Source, Step};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,8 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
     directory(&mut steps, "shm", 0o1777, Path::new("dev/shm"));
     directory(&mut steps, "var-tmp", 0o1777, Path::new("var/tmp"));
     directory(&mut steps, "run", 0o755, Path::new("run/polder"));
+    let own = private("run").join(Path::new(ALLOWANCE).file_name().unwrap_or_default());
+    steps.push(Step::File { at: c(own), content: allowance(plan), mode: 0o644 });
     if has_private_home(plan) {
         let home = relative(&plan.identity.home);
         if PRIVATE.iter().any(|place| plan.identity.home.as_path().starts_with(place)) {

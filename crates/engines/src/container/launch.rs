@@ -1,6 +1,7 @@
 //! From a judged plan to a run in a container. Thin: everything was decided before.
 
 use super::api::Client;
+use super::compose::{self, Beside, Project};
 use super::daemon::connect;
 use super::kind::Kind;
 use super::life::Container;
@@ -25,11 +26,13 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
+    // Before anything is made: what is wrong with it is said first.
+    let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
     keep_socket(&client, fitted)?;
     tidy(&client, uid);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
-    let image = ready_image(&client, kind, fitted)?;
+    let image = ready_image(&client, kind, fitted, project.as_ref())?;
     let program = own_program(&place, image.env.is_some()).map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)
@@ -46,6 +49,8 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         // Held until the shim has looked, so that its number belongs to no other file meanwhile.
         held.push(located);
     }
+    let names = project.as_ref().map(Project::names).unwrap_or_default();
+    let hosts = place.hosts(&names).map_err(|error| setup(error, None))?;
     let setting = Setting {
         kind,
         image: &image.name,
@@ -57,14 +62,21 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
         layers: layers.as_ref(),
         shown: &shown,
         labels: &owner::labels(uid),
+        names: &names,
     };
     let lowered = lower(fitted, terminal, &setting);
     let container = Arc::new(Container::start(client, kind, &lowered, place)?);
+    let beside = match &project {
+        Some(project) => {
+            Some(Beside::start(kind, fitted, project, &container, &hosts, &owner::labels_of_service(uid))?)
+        }
+        None => None,
+    };
     let Lowered { ground, inside, .. } = lowered;
     let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
     let launched = container.enter(&recipe).map_err(describe)?;
     drop(held);
-    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), container }))
+    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), beside, container }))
 }
 
 /// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
@@ -87,9 +99,10 @@ fn tidy(client: &Client, uid: u32) {
     });
 }
 
-/// A run in a container. The run ends before the container does.
+/// A run in a container. The run ends first, then the services beside it, then the container whose network they share.
 struct Contained {
     run: Box<dyn Running>,
+    beside: Option<Beside>,
     container: Arc<Container>,
 }
 
@@ -119,10 +132,11 @@ impl Running for Contained {
     }
 
     fn finish(self: Box<Self>, _: Parting) -> Finished {
-        let Self { run, container } = *self;
+        let Self { run, beside, container } = *self;
         // There is a container to remove: nobody leaves early.
         let Finished { limit, violations } = run.finish(Parting::Wait);
         let reached = container.watched().reached();
+        drop(beside);
         drop(container);
         let limit = match reached {
             _ if limit.is_some() => limit,

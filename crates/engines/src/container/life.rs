@@ -58,6 +58,31 @@ impl Container {
         self.porter.as_ref().ok_or(SpawnError::Vanished)?.enter(recipe)
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn id(&self) -> &ObjectName {
+        &self.id
+    }
+
+    /// Refuses a container whose network leads anywhere: where runs share it with services, the daemon alone made it.
+    pub(super) fn has_a_loopback_only(&self) -> Result<(), LaunchError> {
+        let pid = self.porter.as_ref().map_or(0, Porter::pid);
+        let links = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).map_err(|error| setup(error, None))?;
+        let other = links.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() != "lo");
+        match other {
+            None => Ok(()),
+            Some((name, _)) => {
+                let text = format!("the daemon gave the container the network link `{}`", name.trim());
+                // Kernels with tunnels built in put one into every network namespace unless they are told not to.
+                let remedy =
+                    "where it is a tunnel of the kernel's own: `sysctl net.core.fb_tunnels_only_for_init_net=1`";
+                Err(setup(io::Error::other(text), Some(remedy.to_owned())))
+            }
+        }
+    }
+
     /// Its cgroups.
     pub(super) fn watched(&self) -> &Watched {
         &self.watched
@@ -75,10 +100,10 @@ impl Drop for Container {
 
 /// One container after the other is asked for: Podman's service has been seen to end when many came at once. Whoever uses
 /// the same service waits here, in whichever process.
-struct Turn(Option<File>);
+pub(super) struct Turn(Option<File>);
 
 impl Turn {
-    fn take(client: &Client, kind: Kind) -> Result<Self, LaunchError> {
+    pub(super) fn take(client: &Client, kind: Kind) -> Result<Self, LaunchError> {
         if kind == Kind::Docker {
             return Ok(Self(None));
         }
@@ -146,7 +171,7 @@ impl Drop for Made {
     }
 }
 
-fn create(client: &Client, kind: Kind, request: &Value) -> Result<ObjectName, LaunchError> {
+pub(super) fn create(client: &Client, kind: Kind, request: &Value) -> Result<ObjectName, LaunchError> {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
     let start = polder_sys::cgroup::start_time(pid).unwrap_or(0);
@@ -160,7 +185,7 @@ fn create(client: &Client, kind: Kind, request: &Value) -> Result<ObjectName, La
 }
 
 /// Asks once more where a daemon failed without a cause.
-fn again<T>(ask: impl Fn() -> Result<T, ApiError>) -> Result<T, ApiError> {
+pub(super) fn again<T>(ask: impl Fn() -> Result<T, ApiError>) -> Result<T, ApiError> {
     let mut tries = 1;
     loop {
         match ask() {

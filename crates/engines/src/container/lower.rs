@@ -12,7 +12,7 @@ use polder_engine::{Fitted, Layers};
 use polder_plan::{Plan, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::cgroup::Bounds;
-use polder_sys::{Access, Door, Ground, Identity, Inside, Source, Step, Terminal};
+use polder_sys::{Access, Door, Ground, Identity, Inside, NetNamespace, Source, Step, Terminal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
@@ -46,6 +46,8 @@ pub(super) struct Setting<'a> {
     /// Device and number of what is shown, with a short name for it, in the order of [`resolved`].
     pub(super) shown: &'a [Located],
     pub(super) labels: &'a BTreeMap<&'static str, String>,
+    /// The names of services that share the container's network, the command's own among them; none where nobody does.
+    pub(super) names: &'a [&'a str],
 }
 
 /// A path of the host that is shown.
@@ -68,7 +70,7 @@ pub(super) struct Lowered {
 }
 
 pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setting<'_>) -> Lowered {
-    let plan = &filled_in(fitted.plan(), setting.image_env);
+    let plan = &known_by_name(filled_in(fitted.plan(), setting.image_env), setting.names);
     let identity = identity(fitted);
     let (uid, gid) = match identity {
         Identity::Same { uid, gid } => (uid, gid),
@@ -76,6 +78,10 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
         Identity::HostRoot => (0, 0),
     };
     let mut ground = sketch(fitted, setting.layers, plan, setting.image_env.is_some());
+    if !setting.names.is_empty() {
+        // The container's own, which is a loopback and nothing else, and in which the services are.
+        ground.net = NetNamespace::Host;
+    }
     find_configuration(&mut ground);
     let counted = counts_pids(setting.kind, plan, fitted.host());
     let limited = has_cgroups(setting.kind, plan, fitted.host());
@@ -105,6 +111,16 @@ fn filled_in(plan: &Plan, image_env: Option<&[String]>) -> Plan {
     if let Some(home) = said.get("HOME").and_then(|home| polder_facts::GuestPath::new(home).ok()).filter(is_place) {
         plan.env.insert("HOME".into(), home.as_os_str().to_owned());
         plan.identity.home = home;
+    }
+    plan
+}
+
+/// The plan with the names of services in its table of hosts.
+fn known_by_name(mut plan: Plan, names: &[&str]) -> Plan {
+    for written in plan.files.written.iter_mut().filter(|written| written.path.as_path() == Path::new("/etc/hosts")) {
+        for name in names {
+            written.content.push_str(&format!("127.0.0.1\t{name}\n"));
+        }
     }
     plan
 }

@@ -6,7 +6,7 @@
 //! violations, streams and masks are the same as everywhere.
 //!
 //! `api` speaks with the daemon, `fit` judges a plan, `lower` turns it into the request for a container and the sandbox in
-//! it, `launch` carries that out, `life` is a container from its beginning to its end, `owner` and `place` find what a
+//! it, `compose` is about services beside it, `launch` carries that out, `life` is a container from its beginning to its end, `owner` and `place` find what a
 //! killed polder left behind.
 
 #![expect(dead_code, unused_imports, reason = "the client is for more than what is built on it so far")]
@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod acceptance;
 mod api;
+mod compose;
 mod daemon;
 mod fit;
 mod host_image;

@@ -13,6 +13,9 @@ const NAMESPACE: &str = "polder.owner-namespace";
 /// The uid that asked for it.
 const UID: &str = "polder.owner-uid";
 
+/// That it is a service beside a run.
+pub(super) const SERVICE: &str = "polder.service";
+
 /// The labels of a container that this process makes.
 pub(super) fn labels(uid: u32) -> BTreeMap<&'static str, String> {
     let pid = std::process::id();
@@ -24,19 +27,37 @@ pub(super) fn labels(uid: u32) -> BTreeMap<&'static str, String> {
     ])
 }
 
+/// The labels of a service that this process starts.
+pub(super) fn labels_of_service(uid: u32) -> BTreeMap<&'static str, String> {
+    let mut labels = labels(uid);
+    labels.insert(SERVICE, "yes".to_owned());
+    labels
+}
+
 fn namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|name| name.display().to_string()).unwrap_or_default()
 }
 
-/// Removes containers of this user whose owner is gone.
+/// Removes containers and volumes of this user whose owner is gone.
 pub(super) fn reap(client: &Client, uid: u32) -> Result<(), ApiError> {
     let mine = [format!("{UID}={uid}"), format!("{NAMESPACE}={}", namespace())];
-    for listed in client.list_containers(&mine, Deadline::quick())? {
-        if let (true, Ok(id)) = (is_orphan(&listed.labels), listed.id.parse()) {
-            client.remove_container(&id, Deadline::quick())?;
+    let orphans = client.list_containers(&mine, Deadline::quick())?.into_iter();
+    let mut orphans: Vec<_> = orphans.filter(|listed| is_orphan(&listed.labels)).collect();
+    // A daemon may refuse to remove a container whose network others share; those go first.
+    orphans.sort_by_key(|listed| !listed.labels.contains_key(SERVICE));
+    let mut answer = Ok(());
+    for listed in orphans {
+        if let Ok(id) = listed.id.parse() {
+            // One that stays does not keep the others.
+            answer = client.remove_container(&id, Deadline::quick()).and(answer);
         }
     }
-    Ok(())
+    for volume in client.list_volumes(&mine, Deadline::quick())? {
+        if let (true, Ok(name)) = (is_orphan(&volume.labels), volume.name.parse()) {
+            answer = client.remove_volume(&name, Deadline::quick()).and(answer);
+        }
+    }
+    answer
 }
 
 fn is_orphan(labels: &BTreeMap<String, String>) -> bool {

@@ -57,6 +57,15 @@ impl Place {
         self.root.join("file")
     }
 
+    /// Writes a table of these names, all on the loopback, and says where.
+    pub(super) fn hosts(&self, names: &[&str]) -> io::Result<PathBuf> {
+        let path = self.root.join("hosts");
+        let names: String = names.iter().map(|name| format!("127.0.0.1\t{name}\n")).collect();
+        fs::write(&path, format!("127.0.0.1\tlocalhost\n::1\tlocalhost\n{names}"))?;
+        fs::set_permissions(&path, Permissions::from_mode(0o644))?;
+        Ok(path)
+    }
+
     /// A short name for a path of the host.
     pub(super) fn name(&self, path: &Path, number: usize) -> io::Result<PathBuf> {
         let link = self.link(number);

@@ -1,6 +1,7 @@
 //! The image that a container is made from, there and looked at, and what is to start it.
 
 use super::api::{Client, Deadline};
+use super::compose::Project;
 use super::kind::Kind;
 use super::life::said;
 use super::options::Options;
@@ -16,14 +17,27 @@ pub(super) struct Ready {
     pub(super) env: Option<Vec<String>>,
 }
 
-/// Sees to it that the plan's image is there.
-pub(super) fn ready_image(client: &Client, kind: Kind, fitted: &Fitted) -> Result<Ready, LaunchError> {
+/// Sees to it that the plan's image is there, or the one of the service that the command takes the place of.
+pub(super) fn ready_image(
+    client: &Client,
+    kind: Kind,
+    fitted: &Fitted,
+    project: Option<&Project>,
+) -> Result<Ready, LaunchError> {
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
     if let Some(runtime) = &options.runtime {
         knows(client, runtime)?;
     }
-    let facts = image::ready(client, plan, fitted.host(), &options.images()).map_err(|error| {
+    let facts = match project {
+        Some(Project { own, .. }) => image::named(client, &own.image, &options.images()).map(|mut facts| {
+            // Later ones win.
+            facts.env.extend(own.env.iter().map(|(name, value)| format!("{name}={value}")));
+            Some(facts)
+        }),
+        None => image::ready(client, plan, fitted.host(), &options.images()),
+    };
+    let facts = facts.map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)
     })?;

@@ -7,12 +7,12 @@
 
 use super::text::{Part, Text};
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, bring_layers, c, counts_pids, etc, has_private_home, identity, inside, lay_layers,
-    var_tmp_holds_mounts,
+    DEVICE_LINKS, DEVICES, allowance, bring_layers, c, counts_pids, etc, has_private_home, identity, inside,
+    lay_layers, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
-use polder_plan::{MaskKind, Plan, Role, Shown, SystemKind};
+use polder_plan::{ALLOWANCE, MaskKind, Plan, Role, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Identity, Inside, Missing, Source, Staging, Step, Terminal, shim_argv};
 use std::ffi::{CString, OsStr, OsString};
@@ -68,6 +68,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>) -> Vec<Step> {
     let mut steps = etc(plan);
     // What covers hidden paths; `/run` inside, too, which is otherwise empty.
     steps.extend([directory("run", 0o755), directory("run/polder", 0o755)]);
+    steps.push(Step::File { at: c(ALLOWANCE.trim_start_matches('/')), content: allowance(plan), mode: 0o644 });
     steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
     steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: CString::default(), mode: 0 });
     steps.push(directory("private", 0o755));

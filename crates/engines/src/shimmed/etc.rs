@@ -1,9 +1,10 @@
-//! The curated `/etc` of engines with a file system of their own. Pure.
+//! The curated `/etc` of engines with a file system of their own, and what a command can read about itself. Pure.
 
 use super::c;
-use polder_plan::{Configuration, Plan};
+use polder_plan::{Allowance, Configuration, Plan};
 use polder_policy::NetworkMode;
 use polder_sys::Step;
+use std::ffi::CString;
 
 /// The steps that make a curated `etc` below the root of a recipe.
 pub(crate) fn etc(plan: &Plan) -> Vec<Step> {
@@ -22,4 +23,9 @@ pub(crate) fn etc(plan: &Plan) -> Vec<Step> {
     steps.push(Step::Symlink { target: c("/proc/self/mounts"), at: c("etc/mtab") });
     steps.push(Step::Symlink { target: c("../usr/lib/os-release"), at: c("etc/os-release") });
     steps
+}
+
+/// What the command may do, for the command itself to read; it lies in `run/polder`.
+pub(crate) fn allowance(plan: &Plan) -> CString {
+    c(Allowance::of(plan).to_json().to_string() + "\n")
 }

@@ -1,12 +1,12 @@
 //! The ground that we build ourselves, from a judged plan. Pure: what is missing on the host was found out before.
 
 use super::{
-    DEVICE_LINKS, DEVICES, bring_layers, c, etc, has_private_home, hides, identity, lay_layers, masks, relative,
-    var_tmp_holds_mounts,
+    DEVICE_LINKS, DEVICES, allowance, bring_layers, c, etc, has_private_home, hides, identity, lay_layers, masks,
+    relative, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
-use polder_plan::{Plan, Role, Shown, SystemKind};
+use polder_plan::{ALLOWANCE, Plan, Role, Shown, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::{Access, Ground, Identity, NetNamespace, Root, Source, Step};
 use std::collections::BTreeSet;
@@ -156,6 +156,7 @@ impl Build<'_> {
                 self.plain(dir, 0o755);
             }
         }
+        self.steps.push(Step::File { at: c(ALLOWANCE.trim_start_matches('/')), content: allowance(plan), mode: 0o644 });
         if has_private_home(plan) {
             self.parents(home);
             self.made.insert(relative(home).to_owned());

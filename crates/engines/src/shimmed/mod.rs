@@ -15,7 +15,7 @@ mod run;
 pub(crate) mod testing;
 
 pub(crate) use cgroup::{counts_pids, make_cgroup};
-pub(crate) use etc::etc;
+pub(crate) use etc::{allowance, etc};
 pub(crate) use ground::{access, ground, net};
 pub(crate) use inside::{c, inside, inside_of};
 pub(crate) use judge::{Judge, RESERVED_MAX, enforced, gap};

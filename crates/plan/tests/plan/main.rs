@@ -1,6 +1,7 @@
 //! Plans: what becomes of each rule, how they read, and what holds for all of them.
 #![forbid(unsafe_code)]
 
+mod allowance;
 mod caches;
 mod laws;
 mod sample;

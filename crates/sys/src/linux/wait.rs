@@ -4,6 +4,7 @@ use super::call::{Errno, check, check_fd, check_int};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 /// A pipe: what is written into the second comes out of the first.
@@ -44,11 +45,32 @@ pub fn readable(fds: &[Option<BorrowedFd<'_>>], timeout: Option<Duration>) -> io
     }
 }
 
+/// Whether nothing will come from a stream any more: it is a pipe, a socket or a terminal whose other side is gone, and
+/// everything was read. A file and a device never end in this sense.
+pub fn is_over(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut entry = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
+    // SAFETY: one entry.
+    check_int(unsafe { libc::poll(&raw mut entry, 1, 0) })?;
+    if entry.revents & (libc::POLLHUP | libc::POLLRDHUP) == 0 {
+        return Ok(false);
+    }
+    let mut waiting: libc::c_int = 0;
+    // SAFETY: room for the number.
+    match check_int(unsafe { libc::ioctl(fd.as_raw_fd(), libc::FIONREAD, &raw mut waiting) }) {
+        Ok(_) => Ok(waiting == 0),
+        // A terminal that hung up does not even count.
+        Err(Errno(libc::EIO)) => Ok(true),
+        Err(other) => Err(other.into()),
+    }
+}
+
 /// Signals that arrive on a descriptor instead of interrupting; the old mask comes back when it is dropped.
 #[derive(Debug)]
 pub struct Signals {
     fd: OwnedFd,
     from: From,
+    /// What was taken, 0 for nothing: the word that counts is the one that ends.
+    taken: AtomicI32,
 }
 
 /// Where signals come from.
@@ -88,7 +110,7 @@ impl Signals {
             }
             check_int(libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut old))?;
             let fd = check_fd(i64::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)))?;
-            Ok(Self { fd, from: From::Kernel(old) })
+            Ok(Self { fd, from: From::Kernel(old), taken: AtomicI32::new(0) })
         }
     }
 
@@ -98,7 +120,7 @@ impl Signals {
         // SAFETY: room for two descriptors.
         check_int(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) })?;
         let (read, write) = (check_fd(i64::from(ends[0]))?, check_fd(i64::from(ends[1]))?);
-        Ok((Passer { fd: write }, Self { fd: read, from: From::Program }))
+        Ok((Passer { fd: write }, Self { fd: read, from: From::Program, taken: AtomicI32::new(0) }))
     }
 
     /// Readable when a signal waits.
@@ -106,8 +128,21 @@ impl Signals {
         std::os::fd::AsFd::as_fd(&self.fd)
     }
 
+    /// The signal by which somebody asked for an end or for a new start; the end counts more. Forgotten by asking.
+    pub fn asked(&self) -> Option<i32> {
+        Some(self.taken.swap(0, Ordering::Relaxed)).filter(|signal| *signal != 0)
+    }
+
     /// The next signal, if one waits.
     pub fn next(&self) -> Option<i32> {
+        let signal = self.read()?;
+        if signal != WINDOW_CHANGED && (signal != RESTART || self.taken.load(Ordering::Relaxed) == 0) {
+            self.taken.store(signal, Ordering::Relaxed);
+        }
+        Some(signal)
+    }
+
+    fn read(&self) -> Option<i32> {
         if matches!(self.from, From::Program) {
             let mut bytes = [0; 4];
             // SAFETY: the bytes are valid for their length.
@@ -136,6 +171,8 @@ impl Drop for Signals {
 pub const END_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// The size of the terminal changed.
 pub const WINDOW_CHANGED: i32 = libc::SIGWINCH;
+/// Somebody wants a service to start anew.
+pub const RESTART: i32 = libc::SIGUSR1;
 /// What ends a program whose reader is gone.
 pub const BROKEN_PIPE: i32 = libc::SIGPIPE;
 /// An ordinary request to end.

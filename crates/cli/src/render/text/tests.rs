@@ -61,7 +61,7 @@ fn siblings_are_one_line_and_secrets_are_never_grouped() {
 fn five_lines_are_enough_and_a_grant_can_be_pasted() {
     let many: Vec<_> = (0..9).map(|n| blocked(Action::Network, &format!("h{n}:1"), Some(Grant::NetFull), 1)).collect();
     let lines = violations(&many, Path::new("/home/u"), 5);
-    assert_eq!((lines.len(), lines[4].as_str()), (5, "and 5 more things were blocked; --json lists them"));
+    assert_eq!((lines.len(), lines[4].as_str()), (5, "and 5 more things were blocked; `polder explain` lists them"));
     let odd = blocked(Action::FileRead, "/opt/a b's", Some(Grant::FsRead("/opt/a b's".into())), 1);
     let line = &violations(&[odd], Path::new("/home/u"), 5)[0];
     assert!(line.contains(r"--allow 'fs.read=/opt/a b'\''s' lets it"), "{line}");

@@ -70,7 +70,7 @@ fn build_network(plan: &Plan) -> BuildNetwork {
 }
 
 /// The paths in the workspace that nobody may read.
-fn hidden(plan: &Plan) -> BTreeSet<PathBuf> {
+pub(in crate::container) fn hidden(plan: &Plan) -> BTreeSet<PathBuf> {
     let workspace = plan.files.shown.iter().find(|shown| shown.role == Role::Workspace);
     let Some(workspace) = workspace else { return BTreeSet::new() };
     let masks = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide);
@@ -132,7 +132,7 @@ fn prepare(
 }
 
 /// The part of a path that lies in the workspace, by whatever name the way to the workspace is known.
-fn below(root: &Path, path: &Path) -> Option<PathBuf> {
+pub(in crate::container) fn below(root: &Path, path: &Path) -> Option<PathBuf> {
     let above =
         path.ancestors().find(|above| *above == root || above.canonicalize().is_ok_and(|real| real == *root))?;
     path.strip_prefix(above).ok().map(Path::to_owned)

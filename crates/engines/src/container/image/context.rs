@@ -131,7 +131,7 @@ fn read_ignore(root: &OwnedFd, hidden: &BTreeSet<PathBuf>) -> Result<Ignore, Ima
 }
 
 /// Reads a file below a directory, through no symbolic link.
-fn read_below(root: &OwnedFd, path: &Path, limit_bytes: u64) -> io::Result<Vec<u8>> {
+pub(in crate::container) fn read_below(root: &OwnedFd, path: &Path, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_below(root, path)?;
     let mut bytes = Vec::new();
     file.take(limit_bytes + 1).read_to_end(&mut bytes)?;

@@ -16,6 +16,8 @@ mod settings;
 mod tag;
 mod tar;
 
+pub(super) use build::{below, hidden};
+pub(super) use context::read_below;
 pub(super) use error::ImageError;
 pub(super) use settings::{Pull, Settings};
 
@@ -33,13 +35,22 @@ pub(super) fn ready(
 ) -> Result<Option<ImageFacts>, ImageError> {
     let Some(image) = &plan.image else { return Ok(None) };
     let facts = match &image.value {
-        Image::Named(text) => pull::ready(client, text, settings)?,
+        Image::Named(text) => return named(client, text, settings).map(Some),
         Image::Recipe(path) => build::ready(client, plan, host, &recipe::Place::File(path.into()), settings)?,
         Image::Inline(text) => build::ready(client, plan, host, &recipe::Place::Inline(text.clone()), settings)?,
         Image::Compose { .. } => return Err(ImageError::Compose),
     };
+    of_linux(facts).map(Some)
+}
+
+/// Sees to it that the daemon has an image of this name.
+pub(super) fn named(client: &Client, name: &str, settings: &Settings) -> Result<ImageFacts, ImageError> {
+    of_linux(pull::ready(client, name, settings)?)
+}
+
+fn of_linux(facts: ImageFacts) -> Result<ImageFacts, ImageError> {
     if facts.system != "linux" && !facts.system.is_empty() {
         return Err(ImageError::OtherSystem { system: facts.system });
     }
-    Ok(Some(facts))
+    Ok(facts)
 }

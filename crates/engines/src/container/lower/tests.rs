@@ -24,6 +24,7 @@ fn lowered(engine: &Containers, policy: &Policy, host: HostFacts, image_env: Opt
         layers: None,
         shown: &shown,
         labels: &labels,
+        names: &[],
     };
     lower(&fitted(engine, policy, host), None, &setting)
 }

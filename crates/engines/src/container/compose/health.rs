@@ -1,0 +1,170 @@
+//! Waiting until a service is well, and saying what it wrote when it is not.
+
+use super::model::{Check, Service};
+use crate::container::api::{ApiError, Client, Deadline, ExecState, ObjectName};
+use serde_json::json;
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often is looked whether a check has ended.
+const GLANCE: Duration = Duration::from_millis(50);
+/// The longest pause between two checks; a service that says it is asked twice a minute need not make the run wait so long.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// How many of its last lines are shown.
+const LINES: u32 = 10;
+/// The longest of them.
+const LINE_CHARACTERS_MAX: usize = 300;
+
+/// Why a service is of no use.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unwell {
+    #[error("service `{name}` ended with code {code}{}", shown(lines))]
+    Ended { name: String, code: i64, lines: Vec<String> },
+    #[error("service `{name}` did not become healthy in {} seconds{}", patience.as_secs_f32(), shown(lines))]
+    Unhealthy { name: String, patience: Duration, lines: Vec<String> },
+    #[error("interrupted while service `{name}` started")]
+    Interrupted { name: String },
+    #[error("cannot look at service `{name}`")]
+    Ask { name: String, source: ApiError },
+}
+
+fn shown(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n  | {line}")).collect()
+}
+
+/// Waits until the service says that it is well, as long as its own numbers allow.
+pub(super) fn wait(client: &Client, id: &ObjectName, service: &Service, check: &Check) -> Result<(), Unwell> {
+    let begun = Instant::now();
+    let patience = check.patience();
+    loop {
+        still_runs(client, id, service, false)?;
+        if is_well(client, id, service, check)? {
+            return Ok(());
+        }
+        if begun.elapsed() >= patience {
+            let lines = last_lines(client, id);
+            return Err(Unwell::Unhealthy { name: service.name.clone(), patience, lines });
+        }
+        pause(service, check.interval.min(PAUSE_MAX))?;
+    }
+}
+
+/// Refuses a service that has failed. `may_be_done` lets one pass that has done its work.
+pub(super) fn still_runs(client: &Client, id: &ObjectName, service: &Service, may_be_done: bool) -> Result<(), Unwell> {
+    let state = client.inspect_container(id, Deadline::quick()).map_err(|source| ask(service, source))?.state;
+    if state.running || (may_be_done && state.exit_code == 0) {
+        return Ok(());
+    }
+    Err(Unwell::Ended { name: service.name.clone(), code: state.exit_code, lines: last_lines(client, id) })
+}
+
+/// One check: whether its command ends with 0 in time.
+fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -> Result<bool, Unwell> {
+    let description = json!({
+        "Cmd": check.test,
+        "AttachStdin": false, "AttachStdout": true, "AttachStderr": true,
+        "Privileged": false, "Tty": false,
+    });
+    let begun = Instant::now();
+    let exec = match client.create_exec(id, &description, Deadline::quick()) {
+        Ok(exec) => exec,
+        // Perhaps it ended meanwhile, which says more.
+        Err(error) => return still_runs(client, id, service, false).and(Err(ask(service, error))),
+    };
+    // A check that cannot be started, because there is no such program, has failed.
+    let Ok(mut streams) = client.start_exec(&exec, Deadline::after(check.timeout)) else { return Ok(false) };
+    // It has ended when its streams have: one daemon keeps saying that a check without streams runs.
+    let mut dropped = [0; 4096];
+    loop {
+        let heard = polder_sys::wait::readable(&[Some(streams.as_fd())], Some(GLANCE));
+        let over = match heard.map(|heard| heard.first() == Some(&true)) {
+            Ok(true) => !matches!(streams.read(&mut dropped), Ok(1..)),
+            Ok(false) => false,
+            Err(_) => return Ok(false),
+        };
+        if over {
+            break;
+        }
+        if begun.elapsed() >= check.timeout {
+            return Ok(false);
+        }
+        pause(service, Duration::ZERO)?;
+    }
+    loop {
+        match client.inspect_exec(&exec, Deadline::quick()) {
+            Ok(ExecState { running: false, exit_code: Some(code), .. }) => return Ok(code == 0),
+            Ok(_) => {}
+            Err(error) if error.is_absent() => return Ok(false),
+            Err(error) => return Err(ask(service, error)),
+        }
+        if begun.elapsed() >= check.timeout {
+            return Ok(false);
+        }
+        pause(service, GLANCE)?;
+    }
+}
+
+fn ask(service: &Service, source: ApiError) -> Unwell {
+    Unwell::Ask { name: service.name.clone(), source }
+}
+
+/// A pause, unless somebody wants the run to end.
+fn pause(service: &Service, how_long: Duration) -> Result<(), Unwell> {
+    let end = Instant::now() + how_long;
+    loop {
+        if is_interrupted(&fs::read_to_string("/proc/self/status").unwrap_or_default()) {
+            return Err(Unwell::Interrupted { name: service.name.clone() });
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        sleep(left.min(GLANCE));
+    }
+}
+
+/// Whether SIGHUP, SIGINT or SIGTERM waits to be taken; whoever supervises the run has blocked them and looks later. See
+/// proc(5): the signals of the thread and of the process that are pending.
+fn is_interrupted(status: &str) -> bool {
+    /// Bit 0 is signal 1, SIGHUP; bit 1 SIGINT; bit 14 SIGTERM.
+    const ENDS: u64 = 1 | 1 << 1 | 1 << 14;
+    let masks = status.lines().filter_map(|line| line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")));
+    masks.filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok()).any(|mask| mask & ENDS != 0)
+}
+
+/// The last lines that a service wrote; none where the daemon does not say.
+fn last_lines(client: &Client, id: &ObjectName) -> Vec<String> {
+    // What the caller has to hear about is the service; that its log is missing, too, helps nobody.
+    let Ok(logs) = client.container_logs(id, LINES, Deadline::quick()) else { return Vec::new() };
+    let mut lines = Vec::new();
+    for stream in [logs.stdout, logs.stderr] {
+        let text = String::from_utf8_lossy(&stream).into_owned();
+        let clean = |line: &str| -> String {
+            let line = line.chars().take(LINE_CHARACTERS_MAX);
+            line.map(|c| match c {
+                '\t' => ' ',
+                c if c.is_control() => '\u{fffd}',
+                c => c,
+            })
+            .collect()
+        };
+        lines.extend(text.lines().map(clean));
+    }
+    let first = lines.len().saturating_sub(LINES as usize);
+    lines.split_off(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_waits_is_seen() {
+        assert!(!is_interrupted("SigPnd:\t0000000000000000\nShdPnd:\t0000000000010000\n"), "SIGCHLD");
+        assert!(is_interrupted("SigPnd:\t0000000000000000\nShdPnd:\t0000000000000002\n"), "SIGINT");
+        assert!(is_interrupted("SigPnd:\t0000000000004000\n"), "SIGTERM");
+    }
+}

@@ -1,0 +1,178 @@
+//! Services beside a command, by every daemon that this machine declares.
+#![forbid(unsafe_code)]
+
+use polder_e2e::{Daemon, Place, Said, daemons, image, until};
+use std::process::{Child, Command, Stdio};
+
+/// A command's service and a web server; `more` is added to the server's keys.
+fn file(test: &str, more: &str) -> String {
+    let image = image();
+    format!(
+        "services:\n  app:\n    image: {image}\n    environment: {{SERVER: web}}\n    depends_on: {{web: {{condition: service_healthy}}}}\n  \
+         web:\n    image: {image}\n    depends_on: [note]\n    \
+         command: [sh, -c, 'echo first words; echo served >/data/page && exec httpd -f -p 8080 -h /data']\n    \
+         volumes: ['data:/data']\n    healthcheck: {{test: {test}, interval: 100ms, timeout: 30s, retries: 5}}\n    {more}\n  \
+         note:\n    image: {image}\n    user: '1000'\n    tmpfs: /scratch\n    \
+         command: [sh, -c, 'test $$(id -u) = 1000 && echo >/scratch/x && exec sleep 600']\n  \
+         unneeded: {{image: 'no-such/image:here'}}\nvolumes: {{data: }}\n"
+    )
+}
+
+const WELL: &str = "'wget -q -O /dev/null http://web:8080/page'";
+
+fn configure(daemon: &Daemon, place: &Place, file: &str) {
+    let text = format!(
+        "sandboxes:\n  box: {{engine: {}, compose: compose.yaml, service: app, network: false, options: {{pull: never}}}}\n\
+         sandbox: box\n",
+        daemon.engine
+    );
+    place.write("work/polder.yaml", text);
+    place.write("work/compose.yaml", file);
+}
+
+fn start(daemon: &Daemon, place: &Place, script: &str) -> Child {
+    let mut command = daemon.polder(place, &["run", "--", "sh", "-c", script]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder")
+}
+
+fn nothing_stays(daemon: &Daemon, id: u32) {
+    until("the end of every container", || daemon.containers_of(id) == "[]");
+    assert_eq!(daemon.volumes_of(id), "");
+}
+
+/// Runs to the end, after which nothing stays.
+fn run(daemon: &Daemon, place: &Place, script: &str) -> Said {
+    let child = start(daemon, place, script);
+    let id = child.id();
+    let said = child.wait_with_output().expect("an end").into();
+    nothing_stays(daemon, id);
+    said
+}
+
+#[test]
+fn a_command_takes_the_place_of_its_service_and_reaches_the_others() {
+    for daemon in daemons() {
+        let place = Place::new();
+        configure(&daemon, &place, &file(WELL, ""));
+        let script = "wget -q -O - http://$SERVER:8080/page && touch made && grep -c : /proc/net/dev";
+        let said = run(&daemon, &place, script);
+        assert_eq!((said.code, said.out.as_str()), (0, "served\n1\n"), "a loopback and nothing else: {said:?}");
+        assert!(place.has("work/made"));
+        // The next run obeys the file.
+        let said = run(&daemon, &place, "echo more >>compose.yaml");
+        assert!(said.code != 0 && !place.read("work/compose.yaml").contains("more"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_service_that_is_not_well_shows_its_last_lines() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let hasty = file("[CMD, 'false']", "").replace("timeout: 30s, retries: 5}", "timeout: 1s, retries: 1}");
+        configure(&daemon, &place, &hasty);
+        let said = run(&daemon, &place, "touch ran");
+        assert_eq!(said.code, 125, "{said:?}");
+        assert!(said.err.contains("`web`") && said.err.contains("| first words"), "{said:?}");
+        configure(&daemon, &place, &file(WELL, "entrypoint: [sh, -c, 'echo last words; exit 3']"));
+        let said = run(&daemon, &place, "touch ran");
+        assert_eq!(said.code, 125, "{said:?}");
+        assert!(said.err.contains("code 3") && said.err.contains("| last words"), "{said:?}");
+        assert!(!place.has("work/ran"));
+    }
+}
+
+#[test]
+fn a_service_has_no_right_and_no_way_out() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let test = "'grep -q ^CapBnd:.0*$$ /proc/1/status && grep -q ^NoNewPrivs:.1$$ /proc/1/status && \
+                    test $$(grep -c : /proc/net/dev) = 1 && ! test -e /.polder'";
+        configure(&daemon, &place, &file(test, ""));
+        let said = run(&daemon, &place, "true");
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_at_its_line() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let keys = [
+            "privileged: true",
+            "network_mode: host",
+            "cap_add: [SYS_ADMIN]",
+            "pid: host",
+            "ports: ['1:1']",
+            "environment: {A: \"${HOME}\"}",
+        ];
+        for key in keys {
+            configure(&daemon, &place, &file(WELL, key));
+            let said = run(&daemon, &place, "touch ran");
+            assert_eq!(said.code, 125, "{key}: {said:?}");
+            assert!(said.err.contains("compose.yaml:12: "), "{key}: {said:?}");
+        }
+        configure(&daemon, &place, &file(WELL, "").replace("'data:/data'", "'/:/data'"));
+        let said = run(&daemon, &place, "touch ran");
+        assert!(said.code == 125 && said.err.contains("compose.yaml:10: "), "{said:?}");
+        configure(&daemon, &place, &file(WELL, "").replace("  app:", "  other:"));
+        let said = run(&daemon, &place, "touch ran");
+        assert!(said.code == 125 && said.err.contains("it has `note`, `other`, `unneeded`, `web`"), "{said:?}");
+        assert!(!place.has("work/ran"));
+        configure(&daemon, &place, &file(WELL, ""));
+        assert_eq!(run(&daemon, &place, "touch ran").code, 0, "the control");
+        assert!(place.has("work/ran"));
+    }
+}
+
+#[test]
+fn services_need_a_network_of_their_own() {
+    for daemon in daemons() {
+        let place = Place::new();
+        configure(&daemon, &place, &file(WELL, ""));
+        let text = place.read("work/polder.yaml").replace("network: false", "network: true");
+        place.write("work/polder.yaml", text);
+        let said = run(&daemon, &place, "touch ran");
+        assert!(said.code != 0 && said.err.contains("network: false"), "{said:?}");
+        assert!(!place.has("work/ran"));
+    }
+}
+
+#[test]
+fn whatever_ends_polder_no_service_stays() {
+    for daemon in daemons() {
+        for signal in ["TERM", "INT", "KILL"] {
+            let place = Place::new();
+            configure(&daemon, &place, &file(WELL, ""));
+            let mut polder = start(&daemon, &place, "touch begun; sleep 600");
+            let id = polder.id();
+            until("the command", || place.has("work/begun"));
+            assert_eq!(daemon.containers_of(id).matches("\"polder.service\"").count(), 2, "the control: two services");
+            assert_ne!(daemon.volumes_of(id), "", "the control: a volume");
+            let sent = Command::new("kill").args(["-s", signal, &id.to_string()]).status();
+            assert!(sent.expect("kill").success());
+            polder.wait().expect("the end of polder");
+            if signal == "KILL" {
+                // Nobody was left to end them; the next start does.
+                assert_eq!(run(&daemon, &place, "true").code, 0);
+            }
+            nothing_stays(&daemon, id);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_ended_while_it_waits_ends_at_once() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let patient = file("[CMD, 'false']", "").replace("retries: 5}", "retries: 50}");
+        configure(&daemon, &place, &patient);
+        let polder = start(&daemon, &place, "touch ran");
+        let id = polder.id();
+        until("the services", || daemon.containers_of(id).matches("\"polder.service\"").count() == 2);
+        assert!(Command::new("kill").args(["-s", "TERM", &id.to_string()]).status().expect("kill").success());
+        let said: Said = polder.wait_with_output().expect("an end").into();
+        assert!(said.code != 0, "{said:?}");
+        assert!(!place.has("work/ran"));
+        nothing_stays(&daemon, id);
+    }
+}
