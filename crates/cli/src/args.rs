@@ -42,6 +42,8 @@ pub(crate) enum Verb {
     Why(Box<WhyArgs>),
     /// Run a command, see what it is denied, and write the smallest policy that lets it.
     Learn(Box<LearnArgs>),
+    /// Name the flag by which a new run has a grant; a run that has begun takes none.
+    Grant(GrantArgs),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -320,6 +322,29 @@ pub(crate) struct LearnArgs {
     /// The command and its arguments.
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What a run may do is fixed before its command starts, by every engine of this build. So this grants nothing: it names
+the flag for a new run, and ends with 125."
+)]
+pub(crate) struct GrantArgs {
+    /// The run, as its events name it.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// What to allow: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
+    #[arg(value_name = "GRANT")]
+    pub(crate) grant: Grant,
+    /// For so long, such as 10m.
+    #[arg(long = "for", value_name = "SPAN")]
+    pub(crate) span: Option<String>,
+    /// For one use.
+    #[arg(long, conflicts_with = "span")]
+    pub(crate) once: bool,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
+use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use crate::service::{self, Asked};
 use polder::{
@@ -80,7 +81,7 @@ pub(crate) fn carry_out(
     json: bool,
     Around { signals, ahead, parting }: Around<'_>,
 ) -> Result<Over, Failure> {
-    let mut teller = Teller { json, changes: None };
+    let mut teller = Teller { json, line: ProgressLine::new(), changes: None };
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
@@ -100,6 +101,8 @@ pub(crate) fn carry_out(
     };
     let supervision = Supervision { signals: Some(signals), ahead, parting, sink };
     let ended = polder_run::run(chosen, streams, supervision);
+    // Nobody looks at it any more who would mind.
+    let _ = teller.line.clear();
     let recorded = entry.end(&ended);
     let violations = noting.violations().to_vec();
     keep(noting, &ended);
@@ -153,6 +156,8 @@ fn direct() -> io::Result<Streams> {
 /// Passes events on: as JSON lines, or only the output.
 struct Teller {
     json: bool,
+    /// What is made ready before the command.
+    line: ProgressLine,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
 }
@@ -175,6 +180,11 @@ impl Teller {
                 return out.write_all(&bytes).and_then(|()| out.flush());
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
+            EventKind::Progress(progress) => return self.line.show(&progress),
+            EventKind::Warning(text) => {
+                self.line.clear()?;
+                say(&format!("warning: {text}"));
+            }
             EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
             EventKind::Changes { .. } => {}
             // Told before the start, or when it has ended, together.

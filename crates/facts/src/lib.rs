@@ -14,7 +14,7 @@ mod path;
 mod size;
 mod violation;
 
-pub use event::{Event, EventKind, Output, RunId};
+pub use event::{Event, EventKind, Output, Progress, RunId};
 pub use grant::{Grant, GrantError};
 pub use guarantee::{Gap, Guarantee, UnknownGuarantee};
 pub use host::{

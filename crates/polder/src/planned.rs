@@ -3,6 +3,7 @@
 use crate::audit::{Entry, Recorder, Unrecorded};
 use crate::credentials::Secrets;
 use crate::error::Error;
+use crate::events::Events;
 use crate::noting::Noting;
 use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
@@ -118,17 +119,33 @@ impl Planned {
 
     /// Runs the command with streams of the caller's choice and tells the caller what happens.
     pub fn run_with(self, streams: Streams, sink: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
+        self.told_to(streams, &mut |event| {
+            sink(event);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same for a caller who may stop listening.
+    fn told_to(self, streams: Streams, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<Outcome, Error> {
         // Who uses the library hears everything anyway; only the command line keeps records.
         let Begun { chosen, entry, secrets, noting: _ } = self.begin()?;
         let mut redaction = secrets.redaction();
-        let sink = &mut |event| {
-            redaction.pass(event).into_iter().for_each(&mut *sink);
-            ControlFlow::Continue(())
-        };
+        let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(&mut *sink);
         let supervision = Supervision { signals: None, ahead: None, parting: Parting::Wait, sink };
         let ended = polder_run::run(chosen, streams, supervision);
         entry.end(&ended).map_err(Unrecorded::Log)?;
         Ok(ended?)
+    }
+
+    /// Runs the command with this input on a thread of its own, and gives what happens while it happens.
+    pub fn events_with_input(self, stdin: OwnedFd) -> Events {
+        Events::of(move |sink| self.told_to(Streams::Events { stdin }, sink))
+    }
+
+    /// The same with no input.
+    pub fn events(self) -> Result<Events, Error> {
+        let null = std::fs::File::open("/dev/null").map_err(|error| Error::Run(error.into()))?;
+        Ok(self.events_with_input(null.into()))
     }
 
     /// Runs the command on a thread of its own; the future is ready when nothing of the sandbox is left. Works on every

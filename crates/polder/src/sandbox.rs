@@ -209,6 +209,12 @@ impl Sandbox {
         self
     }
 
+    /// How closely to watch for what is denied: `off`, `cheap` or `exact`.
+    pub fn observe(mut self, mode: impl Into<String>) -> Self {
+        self.overrides.observe = Some(mode.into());
+        self
+    }
+
     /// Takes away what the policy shows of the host beside the workspace, and its network; what was added by
     /// [`allow`](Self::allow) stays. What a command asks for then is what it needs.
     pub fn bare(mut self) -> Self {

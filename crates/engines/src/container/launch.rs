@@ -21,8 +21,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, kept } = services;
+pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
+    let Services { stdio, terminal, ahead: _, layers, kept, lookout } = services;
     let plan = fitted.plan();
     let layers = layers_of(plan, layers)?;
     let uid = fitted.host().user.uid;
@@ -32,7 +32,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     keep_socket(&client, fitted)?;
     tidy(&client, uid);
     let place = Place::make(uid).map_err(|error| setup(error, None))?;
-    let image = ready_image(&client, kind, fitted, project.as_ref())?;
+    let image = ready_image(&client, kind, fitted, project.as_ref(), lookout)?;
     let program = own_program(&place, image.env.is_some()).map_err(|error| {
         let remedy = error.remedy();
         setup(error, remedy)
@@ -68,7 +68,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services) -> Result<
     let container = Arc::new(Container::start(client, kind, &lowered, place)?);
     let beside = match &project {
         Some(project) => {
-            Some(Beside::start(kind, fitted, project, &container, &hosts, &owner::labels_of_service(uid))?)
+            Some(Beside::start(kind, fitted, project, &container, &hosts, &owner::labels_of_service(uid), lookout)?)
         }
         None => None,
     };
@@ -134,7 +134,7 @@ impl Running for Contained {
     fn finish(self: Box<Self>, _: Parting) -> Finished {
         let Self { run, beside, container } = *self;
         // There is a container to remove: nobody leaves early.
-        let Finished { limit, violations } = run.finish(Parting::Wait);
+        let Finished { limit, violations, warnings } = run.finish(Parting::Wait);
         let reached = container.watched().reached();
         drop(beside);
         drop(container);
@@ -144,6 +144,6 @@ impl Running for Contained {
             reached if reached.pids => Some(LimitKind::Pids),
             _ => None,
         };
-        Finished { limit, violations }
+        Finished { limit, violations, warnings }
     }
 }

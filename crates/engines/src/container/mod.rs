@@ -88,7 +88,7 @@ impl Engine for Containers {
         fit::fit(self.0, self.class(), plan, host)
     }
 
-    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         launch::launch(self.0, &fitted, services)
     }
 }

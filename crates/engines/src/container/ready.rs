@@ -7,7 +7,7 @@ use super::life::said;
 use super::options::Options;
 use super::{host_image, image};
 use crate::shimmed::setup;
-use polder_engine::{Fitted, LaunchError};
+use polder_engine::{Fitted, LaunchError, Lookout};
 
 /// An image that the daemon has.
 pub(super) struct Ready {
@@ -23,6 +23,7 @@ pub(super) fn ready_image(
     kind: Kind,
     fitted: &Fitted,
     project: Option<&Project>,
+    lookout: &mut dyn Lookout,
 ) -> Result<Ready, LaunchError> {
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
@@ -30,18 +31,14 @@ pub(super) fn ready_image(
         knows(client, runtime)?;
     }
     let facts = match project {
-        Some(Project { own, .. }) => image::named(client, &own.image, &options.images()).map(|mut facts| {
+        Some(Project { own, .. }) => image::named(client, &own.image, &options.images(), lookout).map(|mut facts| {
             // Later ones win.
             facts.env.extend(own.env.iter().map(|(name, value)| format!("{name}={value}")));
             Some(facts)
         }),
-        None => image::ready(client, plan, fitted.host(), &options.images()),
+        None => image::ready(client, plan, fitted.host(), &options.images(), lookout),
     };
-    let facts = facts.map_err(|error| {
-        let remedy = error.remedy();
-        setup(error, remedy)
-    })?;
-    match facts {
+    match facts? {
         // By its id: a name can mean another image a moment later.
         Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env) }),
         None => {
