@@ -96,6 +96,18 @@ impl Sandbox {
         self
     }
 
+    /// The command gets a private copy of what git knows of the tree, and the real tree stays as it is.
+    pub fn worktree(mut self) -> Self {
+        self.overrides.worktree = Some(true);
+        self
+    }
+
+    /// The same, with files that git does not know yet; those that it ignores stay out.
+    pub fn untracked(mut self) -> Self {
+        self.overrides.untracked = Some(true);
+        self
+    }
+
     /// The same, in a workspace that several runs share by this name.
     pub fn workspace(mut self, name: impl Into<String>) -> Self {
         self.overrides.workspace = Some(name.into());

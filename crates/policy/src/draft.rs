@@ -130,7 +130,19 @@ impl Draft {
             self.network_implied = false;
         }
         if let Some(cow) = &said.cow {
-            self.apart(cow, |workspace| workspace.mode = WorkspaceMode::Cow);
+            self.apart(cow, |workspace| {
+                workspace.mode = WorkspaceMode::Cow;
+                workspace.untracked = false;
+            });
+        }
+        if let Some(worktree) = &said.worktree {
+            self.apart(worktree, |workspace| workspace.mode = WorkspaceMode::Worktree);
+        }
+        if let Some(untracked) = &said.untracked {
+            self.apart(untracked, |workspace| {
+                workspace.mode = WorkspaceMode::Worktree;
+                workspace.untracked = true;
+            });
         }
         if let Some(name) = &said.workspace_name {
             self.apart(name, |workspace| workspace.name = Some(name.value.clone()));

@@ -206,12 +206,14 @@ pub struct Workspace {
     pub from: Option<String>,
     /// Whether the changes stay for review when the run has ended.
     pub keep: bool,
+    /// Whether a worktree begins with files that git does not know, beside those that it does. Ignored ones stay out.
+    pub untracked: bool,
 }
 
 impl Workspace {
     /// The real tree, or a way to keep changes apart from it for review.
     pub const fn of(mode: WorkspaceMode) -> Self {
-        Self { mode, name: None, from: None, keep: true }
+        Self { mode, name: None, from: None, keep: true, untracked: false }
     }
 }
 
@@ -222,7 +224,7 @@ pub enum WorkspaceMode {
     Direct,
     /// A private layer over the real tree.
     Cow,
-    /// A git worktree.
+    /// A private copy of what git knows of the tree, with a layer over it.
     Worktree,
 }
 

@@ -233,6 +233,7 @@ static WORKSPACE: Table = Table {
         key("name", Shape::Text, "a name under which several runs share it"),
         key("from", Shape::Text, "the workspace whose changes a new one begins with"),
         key("keep", Shape::Bool, "whether the changes stay for review when the run has ended"),
+        key("untracked", Shape::Bool, "whether a worktree begins with files that git does not know yet"),
     ]],
 };
 

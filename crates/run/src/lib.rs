@@ -13,6 +13,7 @@ mod pump;
 mod restart;
 mod watch;
 mod workspace;
+mod worktree;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};

@@ -112,6 +112,7 @@ impl Lower<'_> {
         let mut name_at = |key| node.get(key).and_then(|name| self.keep(rules::name(name.text()?), name.line));
         let (named, from) = (name_at("name"), name_at("from"));
         let keep = node.get("keep").and_then(|keep| Some(self.sourced(keep.bool()?, keep.line)));
+        let untracked = node.get("untracked").and_then(|said| Some(self.sourced(said.bool()?, said.line)));
         let mode = match node.text().or_else(|| node.get("mode")?.text()) {
             Some(mode) => workspace_mode(mode)?,
             // A name is for sharing what a run left behind, and the real tree needs no name for that.
@@ -126,10 +127,15 @@ impl Lower<'_> {
                 self.faults.push(Fault::new(origin.clone(), message));
             }
         }
+        if let Some(untracked) = untracked.as_ref().filter(|_| mode != WorkspaceMode::Worktree) {
+            let message = "`untracked` works with `mode: worktree`";
+            self.faults.push(Fault::new(untracked.origin.clone(), message));
+        }
         let workspace = Workspace {
             name: named.map(|name| name.value),
             from: from.map(|from| from.value),
             keep: keep.is_none_or(|keep| keep.value),
+            untracked: untracked.is_some_and(|untracked| untracked.value),
             ..Workspace::of(mode)
         };
         Some(self.sourced(workspace, node.line))
