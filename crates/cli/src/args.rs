@@ -40,6 +40,10 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     /// Say what is allowed at a path or for a peer, and which grant lets the rest.
     Why(Box<WhyArgs>),
+    /// Run a command, see what it is denied, and write the smallest policy that lets it.
+    Learn(Box<LearnArgs>),
+    /// Name the flag by which a new run has a grant; a run that has begun takes none.
+    Grant(GrantArgs),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -102,6 +106,12 @@ pub(crate) struct PolicyArgs {
     /// Keep changes apart from the real tree.
     #[arg(long, help_heading = "Policy")]
     pub(crate) cow: bool,
+    /// Work on a private copy of what git knows of the tree, uncommitted changes included.
+    #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) worktree: bool,
+    /// The same, with files that git does not know yet; ignored ones stay out.
+    #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) untracked: bool,
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
@@ -279,6 +289,61 @@ pub(crate) struct WhyArgs {
     pub(crate) target: String,
     /// Print the answer as JSON.
     #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder learn -- make test                    writes polder.yaml, if the project has no configuration yet
+  polder learn --rounds 5 -- make test         again with what was learnt, until nothing new is asked for
+  polder learn --to ci.yaml -- make test       another file; `polder run --config ci.yaml` uses it
+  polder learn --tighten -- make test          what the policy grants and the command does not ask for
+
+Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and
+protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is
+remembered; removing the file begins anew. Every round runs the command.
+
+Exit code: the command's own; with --tighten 1 if the command ends otherwise with what it asked for.")]
+pub(crate) struct LearnArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Write this file instead of the project's polder.yaml.
+    #[arg(long, value_name = "FILE", conflicts_with = "tighten", help_heading = "Learning")]
+    pub(crate) to: Option<PathBuf>,
+    /// Run the command so often at most, each time with what was learnt before, until it asks for nothing new.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20), help_heading = "Learning")]
+    pub(crate) rounds: u8,
+    /// Say what the policy grants and the command does not ask for; write nothing.
+    #[arg(long, help_heading = "Learning")]
+    pub(crate) tighten: bool,
+    /// Print what was learnt as JSON, after what the command prints.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What a run may do is fixed before its command starts, by every engine of this build. So this grants nothing: it names
+the flag for a new run, and ends with 125."
+)]
+pub(crate) struct GrantArgs {
+    /// The run, as its events name it.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// What to allow: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
+    #[arg(value_name = "GRANT")]
+    pub(crate) grant: Grant,
+    /// For so long, such as 10m.
+    #[arg(long = "for", value_name = "SPAN")]
+    pub(crate) span: Option<String>,
+    /// For one use.
+    #[arg(long, conflicts_with = "span")]
+    pub(crate) once: bool,
+    /// Print the answer as JSON.
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -599,6 +664,8 @@ impl PolicyArgs {
             workdir,
             untrusted,
             cow,
+            worktree,
+            untracked,
             workspace,
             from,
             discard,
@@ -623,6 +690,8 @@ impl PolicyArgs {
             env,
             read_only: read_only.then_some(true),
             cow: cow.then_some(true),
+            worktree: worktree.then_some(true),
+            untracked: untracked.then_some(true),
             workspace,
             from,
             discard: discard.then_some(true),

@@ -2,11 +2,14 @@
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
+use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use crate::service::{self, Asked};
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
+    Violation,
 };
+use polder_audit::AuditError;
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -47,19 +50,41 @@ pub(crate) struct Around<'a> {
 }
 
 /// Runs a planned command on our own streams, and says what its exit code alone does not.
-pub(crate) fn once(
+pub(crate) fn once(planned: Planned, command: &OsString, json: bool, around: Around<'_>) -> Result<Outcome, Failure> {
+    let home = planned.host().user.home.clone();
+    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
+    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let Over { outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
+    if !json {
+        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
+        text::violations(&violations, &home, VIOLATION_LINES_MAX).iter().for_each(|line| say(line));
+        text::changes(changes.as_deref()).iter().for_each(|line| say(line));
+    }
+    recorded?;
+    Ok(outcome)
+}
+
+/// A run that is over.
+pub(crate) struct Over {
+    pub(crate) outcome: Outcome,
+    /// What was denied, each once, with how often.
+    pub(crate) violations: Vec<Violation>,
+    /// The workspace that holds what the command changed.
+    pub(crate) changes: Option<String>,
+    /// Whether the end is in the log, where it has to be.
+    pub(crate) recorded: Result<(), AuditError>,
+}
+
+/// Runs what was planned, with our own streams or as events on stdout, to its end.
+pub(crate) fn carry_out(
     planned: Planned,
-    command: &OsString,
     json: bool,
     Around { signals, ahead, parting }: Around<'_>,
-) -> Result<Outcome, Failure> {
-    let home = planned.host().user.home.clone();
-    let mut teller = Teller { json, changes: None };
+) -> Result<Over, Failure> {
+    let mut teller = Teller { json, line: ProgressLine::new(), changes: None };
     // What has a secret is looked at before it is passed on.
     let looked_at = json || planned.has_secrets();
     let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
-    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
-    let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
@@ -74,19 +99,14 @@ pub(crate) fn once(
             teller.tell(event)
         })
     };
-    let supervision = Supervision { signals: Some(signals), ahead, parting, sink };
+    let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, sink };
     let ended = polder_run::run(chosen, streams, supervision);
+    // Nobody looks at it any more who would mind.
+    let _ = teller.line.clear();
     let recorded = entry.end(&ended);
-    let blocked = if json { Vec::new() } else { text::violations(noting.violations(), &home, VIOLATION_LINES_MAX) };
+    let violations = noting.violations().to_vec();
     keep(noting, &ended);
-    let outcome = ended?;
-    if !json {
-        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
-        blocked.iter().for_each(|line| say(line));
-        text::changes(teller.changes.as_deref()).iter().for_each(|line| say(line));
-    }
-    recorded?;
-    Ok(outcome)
+    Ok(Over { outcome: ended?, violations, changes: teller.changes, recorded })
 }
 
 /// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.
@@ -136,6 +156,8 @@ fn direct() -> io::Result<Streams> {
 /// Passes events on: as JSON lines, or only the output.
 struct Teller {
     json: bool,
+    /// What is made ready before the command.
+    line: ProgressLine,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
 }
@@ -158,6 +180,11 @@ impl Teller {
                 return out.write_all(&bytes).and_then(|()| out.flush());
             }
             EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
+            EventKind::Progress(progress) => return self.line.show(&progress),
+            EventKind::Warning(text) => {
+                self.line.clear()?;
+                say(&format!("warning: {text}"));
+            }
             EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
             EventKind::Changes { .. } => {}
             // Told before the start, or when it has ended, together.

@@ -2,6 +2,7 @@
 
 use crate::args::{PolicyArgs, ShellArgs};
 use crate::exit::{Failure, say};
+use crate::render::progress::ProgressLine;
 use crate::render::text;
 use crate::run::{VIOLATION_LINES_MAX, code, keep};
 use polder::{Begun, EventKind, Streams, Supervision};
@@ -50,30 +51,39 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
     // Before the terminal is ours: afterwards every line would begin where the last one ended.
     text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted()).iter().for_each(|line| say(line));
-    let mut changes = None;
-    let raw = RawMode::enter(input.as_fd())?;
+    let (mut changes, mut warnings) = (None, Vec::new());
+    let (mut raw, mut line) = (None, ProgressLine::new());
     let result = polder_run::run(
         chosen,
         streams,
         Supervision {
             signals: Some(&signals),
             ahead: None,
+            session: None,
             parting: polder_run::Parting::Leave,
             sink: &mut |event| {
                 noting.hear(&event);
-                if let EventKind::Changes { workspace, changed: true, kept: true } = event.kind {
-                    changes = Some(workspace);
+                match event.kind {
+                    // Whoever does not want to wait for it can press Ctrl-C as long as the keys are not the command's.
+                    EventKind::Progress(progress) => drop(line.show(&progress)),
+                    EventKind::Ready => raw = Some(RawMode::enter(input.as_fd())),
+                    EventKind::Warning(text) => warnings.push(text),
+                    EventKind::Changes { workspace, changed: true, kept: true } => changes = Some(workspace),
+                    _ => {}
                 }
                 ControlFlow::Continue(())
             },
         },
     );
     // Our own words come after the terminal is as it was.
-    drop(raw);
+    let _ = line.clear();
+    let entered = raw.transpose().map(drop);
+    warnings.iter().for_each(|text| say(&format!("warning: {text}")));
     let recorded = entry.end(&result);
     let blocked = text::violations(noting.violations(), &home, VIOLATION_LINES_MAX);
     keep(noting, &result);
     recorded?;
+    entered?;
     let outcome = result?;
     for line in blocked {
         say(&line);

@@ -1,5 +1,7 @@
 //! What an engine gets to start with, and what it gives back.
 
+use crate::Lookout;
+use crate::session::Session;
 use polder_facts::{HostPath, LimitKind, Violation};
 use polder_sys::Terminal;
 use std::any::Any;
@@ -8,8 +10,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// What surrounds a run.
-#[derive(Debug)]
-pub struct Services {
+pub struct Services<'a> {
     /// Standard input, output and error of the command; not used with a terminal.
     pub stdio: [OwnedFd; 3],
     /// A terminal of the sandbox's own, of this size.
@@ -20,6 +21,10 @@ pub struct Services {
     pub layers: Option<Layers>,
     /// Held open until nothing of the sandbox is left, whoever ends before: the lock of the layers. Not the command's.
     pub kept: Option<OwnedFd>,
+    /// Who is told while the sandbox is made ready.
+    pub lookout: &'a mut dyn Lookout,
+    /// What the run shares with others, where it is one of several.
+    pub session: Option<Session>,
 }
 
 /// What a workspace is made of whose changes are kept apart. Paths without symbolic links.
@@ -128,6 +133,8 @@ pub struct Finished {
     pub limit: Option<LimitKind>,
     /// What was found when everything inside was gone.
     pub violations: Vec<Violation>,
+    /// What could not be removed or put back, for people.
+    pub warnings: Vec<String>,
 }
 
 /// Why a command did not start. Whatever had been built is gone again.
@@ -146,6 +153,8 @@ pub enum LaunchFailure {
     NotFound,
     /// It is there and cannot be executed.
     NotExecutable(std::io::Error),
+    /// Somebody asked for the end of the run by this signal before the command had started.
+    Interrupted(i32),
     /// The sandbox could not be built; the error names the step, the call and the kernel's answer.
     Setup(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -155,6 +164,9 @@ impl fmt::Display for LaunchError {
         match &self.failure {
             LaunchFailure::NotFound => f.write_str("command not found in the sandbox")?,
             LaunchFailure::NotExecutable(error) => write!(f, "cannot execute: {error}")?,
+            LaunchFailure::Interrupted(signal) => {
+                write!(f, "interrupted by signal {signal} before the command started")?
+            }
             LaunchFailure::Setup(error) => {
                 write!(f, "{error}")?;
                 let mut cause = error.source();

@@ -7,9 +7,13 @@
 
 mod fit;
 mod launch;
+mod lookout;
+mod session;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
 pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Parting, Report, Running, Services};
+pub use lookout::{Lookout, Notice};
+pub use session::Session;
 
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};
@@ -67,7 +71,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Starts the command of a plan that was judged.
-    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError>;
+    fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError>;
 }
 
 /// What an engine is, for people who choose: each a sentence without a full stop.

@@ -97,7 +97,7 @@ impl Engine for Absent {
         Fit { engine: self.id, class: self.class, verdicts: BTreeMap::new(), impossible: vec![gap] }
     }
 
-    fn launch(&self, _: Fitted, _: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, _: Fitted, _: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         // Cannot be reached: its fit never becomes a `Fitted`. Refusing is right all the same.
         Err(LaunchError { failure: LaunchFailure::Setup(self.reason().into()), remedy: Some(Self::remedy()) })
     }

@@ -37,6 +37,8 @@ pub enum EventKind {
         /// Why this one.
         reason: String,
     },
+    /// Something that takes a while is made ready before the command can start.
+    Progress(Progress),
     /// The command runs.
     Ready,
     /// The command wrote something.
@@ -52,6 +54,8 @@ pub enum EventKind {
         /// Why it is weaker.
         reason: String,
     },
+    /// Something went wrong that no wall of the sandbox depends on, and that somebody may have to see to.
+    Warning(String),
     /// What a run left in a workspace whose changes are kept apart.
     Changes {
         /// The workspace.
@@ -65,6 +69,21 @@ pub enum EventKind {
     Exit(Outcome),
     /// The sandbox is gone, and nothing of it is left.
     Stopped,
+}
+
+/// How far something is that takes a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is made ready, such as `pull busybox`.
+    pub what: String,
+    /// What happens at this moment, fit for a terminal.
+    pub text: String,
+    /// How much is there, where that is known.
+    pub current_bytes: Option<u64>,
+    /// How much it will be, as far as is known so far.
+    pub total_bytes: Option<u64>,
+    /// Whether this was the last word about it. It comes before the command can write anything.
+    pub done: bool,
 }
 
 /// One of the command's two output streams.

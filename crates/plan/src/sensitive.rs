@@ -23,9 +23,53 @@ const IN_HOME: &[(&str, &str)] = &[
     (".mozilla", "it holds a browser's sessions"),
     (".config/google-chrome", "it holds a browser's sessions"),
     (".config/chromium", "it holds a browser's sessions"),
-    (".bash_history", "it holds what was typed"),
-    (".zsh_history", "it holds what was typed"),
-    (".python_history", "it holds what was typed"),
+    (".config/BraveSoftware", "it holds a browser's sessions"),
+    (".config/microsoft-edge", "it holds a browser's sessions"),
+    (".config/vivaldi", "it holds a browser's sessions"),
+    (".thunderbird", "it holds mail"),
+    ("snap/firefox", "it holds a browser's sessions"),
+    (".var/app", "it holds what programs keep for their user"),
+    (".local/share/kwalletd", "it holds passwords"),
+    (".config/op", "it holds passwords"),
+    (".pgpass", "it holds passwords"),
+    (".my.cnf", "it may hold passwords"),
+    (".config/hub", "it holds tokens"),
+    (".config/rclone", "it holds tokens"),
+    (".gem/credentials", "it holds tokens"),
+    (".m2/settings.xml", "it may hold passwords"),
+    (".gradle/gradle.properties", "it may hold passwords"),
+    (".terraform.d", "it holds tokens"),
+    (".vault-token", "it holds tokens"),
+    (".claude", "it holds tokens"),
+    (".claude.json", "it holds tokens"),
+    (".codex", "it holds tokens"),
+    (".config/github-copilot", "it holds tokens"),
+    (".local/share/fish/fish_history", "it holds what was typed"),
+    (".lesshst", "it holds what was typed"),
+];
+
+/// Names that speak for themselves, wherever they are.
+const NAMED: &[(&str, &str)] = &[
+    ("id_rsa", "it is named like a key"),
+    ("id_dsa", "it is named like a key"),
+    ("id_ecdsa", "it is named like a key"),
+    ("id_ed25519", "it is named like a key"),
+    (".env", "files of this name hold secrets"),
+    (".netrc", "it holds passwords"),
+    (".npmrc", "it may hold tokens"),
+    (".pypirc", "it may hold tokens"),
+    (".git-credentials", "it holds passwords"),
+];
+
+/// Endings of names that speak for themselves.
+const ENDINGS: &[(&str, &str)] = &[
+    (".pem", "it is named like a key"),
+    (".key", "it is named like a key"),
+    (".p12", "it is named like a key"),
+    (".pfx", "it is named like a key"),
+    (".jks", "it is named like a key"),
+    (".kdbx", "it holds passwords"),
+    ("_history", "it holds what was typed"),
 ];
 
 /// Elsewhere on the machine.
@@ -50,7 +94,15 @@ pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     let homes = [home, Path::new("/root")];
     let own = IN_HOME.iter().find(|(name, _)| homes.iter().any(|home| near(&home.join(name))));
     let other = || ELSEWHERE.iter().find(|(place, _)| near(Path::new(place)));
-    own.or_else(other).map(|(_, why)| *why)
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let named = || NAMED.iter().find(|(whole, _)| name == *whole || name.strip_prefix(whole).is_some_and(is_variant));
+    let ending = || ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
+    own.or_else(other).or_else(named).or_else(ending).map(|(_, why)| *why)
+}
+
+/// Whether what follows a name makes it one of the same kind: `.env.local`, and not `.envrc`.
+fn is_variant(rest: &str) -> bool {
+    rest.starts_with('.') && rest != ".pub"
 }
 
 /// What programs look for in passing and do without: not having it is nobody's violation.
@@ -117,6 +169,14 @@ mod tests {
         let home = Path::new("/home/ann");
         for path in ["/home/ann/.ssh/id_ed25519", "/home/ann/.ssh", "/home/ann", "/etc/shadow", "/run"] {
             assert!(risk(Path::new(path), home).is_some(), "{path}");
+        }
+        for path in
+            ["/srv/x/id_rsa", "/srv/x/.env.local", "/srv/tls.key", "/home/ann/.bash_history", "/home/ann/.codex/a"]
+        {
+            assert!(risk(Path::new(path), home).is_some(), "{path}");
+        }
+        for path in ["/srv/x/id_rsa.pub", "/srv/x/.envrc", "/srv/keys", "/home/ann/history"] {
+            assert_eq!(risk(Path::new(path), home), None, "{path}");
         }
         for path in ["/home/ann/.sshx", "/opt/tool", "/home/ann/data", "/srv"] {
             assert_eq!(risk(Path::new(path), home), None, "{path}");

@@ -144,7 +144,12 @@ impl Said {
     /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
     /// can lie around it.
     pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
-        let own = [audit::directory(environment), records::directory(environment), trust::store(environment)];
+        let own = [
+            audit::directory(environment),
+            records::directory(environment),
+            records::learned(environment),
+            trust::store(environment),
+        ];
         for path in own.into_iter().flatten() {
             let binds = policy.binds.iter().map(|bind| bind.value.host.as_path());
             let reached =

@@ -28,6 +28,11 @@ pub fn directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> 
     Some(trust::store(environment)?.with_file_name("runs"))
 }
 
+/// Where what was learnt about commands is remembered; absent when the user has no home.
+pub fn learned(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    Some(trust::store(environment)?.with_file_name("learned"))
+}
+
 impl Records {
     /// The records in this directory, which may not exist yet.
     pub fn at(directory: impl Into<PathBuf>) -> Self {

@@ -8,7 +8,7 @@ use crate::planned::{Begun, Planned};
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
-use polder_run::{Parting, Streams, Supervision};
+use polder_run::{Parting, Session, Streams, Supervision};
 use polder_secrets::Keeper;
 use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
 use polder_sys::wait::{self, Signals};
@@ -56,6 +56,8 @@ struct Around {
     environment: BTreeMap<OsString, OsString>,
     recorder: Recorder,
     keeper: Arc<Keeper>,
+    /// What the steps share: one container, for example, for all that use the same sandbox.
+    session: Session,
 }
 
 /// One of them.
@@ -129,6 +131,7 @@ impl PlannedSteps {
             environment: environment.clone(),
             recorder: said.recorder(environment),
             keeper: Arc::clone(keeper),
+            session: Session::new(),
         };
         let mut planned = Vec::new();
         let mut faults: Vec<Fault> = Vec::new();
@@ -225,7 +228,7 @@ fn planned_step(
     work: Work,
     step: &polder_policy::Step,
     policy: Policy,
-    Around { root, start, environment, recorder, keeper }: &Around,
+    Around { root, start, environment, recorder, keeper, session: _ }: &Around,
 ) -> Result<PlannedStep, Error> {
     let outline = work.outline();
     let with_values = with_values(&policy, &outline);
@@ -395,7 +398,7 @@ impl PlannedSteps {
         signals: &Signals,
         tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Status {
-        let Around { root, start, environment, recorder, keeper } = &self.around;
+        let Around { root, start, environment, recorder, keeper, session } = &self.around;
         let policy = with_values(&step.policy, &rendered);
         let outcome = std::thread::scope(|threads| -> Result<Outcome, Error> {
             let stdin = match rendered.stdin.clone() {
@@ -418,7 +421,9 @@ impl PlannedSteps {
                     tell(Message::Event(event))
                 })
             };
-            let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
+            let session = Some(session.clone());
+            let supervision =
+                Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
             let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
             entry.end(&ended).map_err(Unrecorded::Log)?;
             // A record is a help, and a step did what it did without it.

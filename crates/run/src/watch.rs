@@ -9,7 +9,9 @@ use crate::claim::{Claimed, claim};
 use crate::pump::{self, Source};
 use crate::workspace::{self, Held, WorkspaceError};
 use polder_cache::ClaimError;
-use polder_engine::{Ended, HeadStart, LaunchError, LaunchFailure, Parting, Report, Running, Services};
+use polder_engine::{
+    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Report, Running, Services, Session,
+};
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
 use polder_sys::{Terminal, terminal};
@@ -58,6 +60,8 @@ pub struct Supervision<'a> {
     pub signals: Option<&'a Signals>,
     /// What was begun before the plan was known.
     pub ahead: Option<HeadStart>,
+    /// What the run shares with others, where it is one of several.
+    pub session: Option<Session>,
     /// How far to wait at the end.
     pub parting: Parting,
     /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
@@ -83,7 +87,7 @@ pub enum RunError {
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
-    let Supervision { signals, ahead, parting, sink } = supervision;
+    let Supervision { signals, ahead, session, parting, sink } = supervision;
     let Chosen { engine, fitted, reason, passed_over: _ } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
@@ -94,8 +98,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let limits = fitted.plan().limits.clone();
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
-    let (mut services, mut ends) = connect(streams, output_max.is_some())?;
-    services.ahead = ahead;
+    let Connected { stdio, terminal, mut ends } = connect(streams, output_max.is_some())?;
     // Held until nothing of the sandbox is left.
     let claim = match claim(fitted.plan(), signals)? {
         Claimed::Ready(claim) => claim,
@@ -103,12 +106,16 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     };
     // From here on nobody else has it; whatever happens, it is let go at the end.
     let held = workspace::begin(fitted.plan(), fitted.host())?;
-    services.layers = held.as_ref().map(Held::layers);
-    services.kept = held.as_ref().map(Held::lock).transpose()?;
+    let layers = held.as_ref().map(Held::layers);
+    let kept = held.as_ref().map(Held::lock).transpose()?;
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
-    let mut running = match engine.launch(fitted, services) {
+    let mut lookout = Before { teller: &mut teller, signals, interrupted: None, resized: false };
+    let services = Services { stdio, terminal, ahead, layers, kept, lookout: &mut lookout, session };
+    let launched = engine.launch(fitted, services);
+    let resized = lookout.resized;
+    let mut running = match launched {
         Ok(running) => running,
         Err(error) => {
             let ended = held.map(Held::end).transpose();
@@ -119,6 +126,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     };
     if let Some(relay) = &mut ends.relay {
         relay.master = running.take_terminal();
+        if resized {
+            relay.fit_size()?;
+        }
     }
     let _ = teller.tell(EventKind::Ready);
     let mut watch = Watch {
@@ -135,6 +145,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish(parting);
     drop(claim);
+    for warning in finished.warnings {
+        let _ = teller.tell(EventKind::Warning(warning));
+    }
     for violation in finished.violations {
         watch.note(violation, &mut teller);
     }
@@ -157,11 +170,13 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     Ok(outcome)
 }
 
-/// A command that is missing or cannot be executed is an outcome; everything else is an error.
+/// A command that is missing or cannot be executed is an outcome, and so is one that nobody waited for; everything else is
+/// an error.
 fn not_launched(error: LaunchError, teller: &mut Teller<'_>) -> Result<Outcome, RunError> {
     let ending = match &error.failure {
         LaunchFailure::NotFound => Ending::NotFound,
         LaunchFailure::NotExecutable(error) => Ending::NotExecutable(error.raw_os_error().unwrap_or(0)),
+        LaunchFailure::Interrupted(signal) => Ending::Interrupted(*signal),
         LaunchFailure::Setup(_) => return Err(error.into()),
     };
     Ok(not_begun(ending, teller))
@@ -197,6 +212,42 @@ impl<'a> Teller<'a> {
     }
 }
 
+/// Passes on what an engine says before the command starts, and looks for signals meanwhile.
+struct Before<'a, 't> {
+    teller: &'t mut Teller<'a>,
+    signals: Option<&'t Signals>,
+    interrupted: Option<i32>,
+    /// Whether the caller's terminal got another size.
+    resized: bool,
+}
+
+impl Lookout for Before<'_, '_> {
+    fn tell(&mut self, notice: Notice) {
+        let _ = self.teller.tell(match notice {
+            Notice::Progress(progress) => EventKind::Progress(progress),
+            Notice::Warning(text) => EventKind::Warning(text),
+        });
+    }
+
+    fn interrupted(&mut self) -> Option<i32> {
+        while let Some(signal) = self.signals.and_then(Signals::next) {
+            if signal == wait::WINDOW_CHANGED {
+                self.resized = true;
+            } else {
+                self.interrupted.get_or_insert(signal);
+            }
+        }
+        self.interrupted
+    }
+}
+
+/// The streams of a run, ours and the command's.
+struct Connected {
+    stdio: [OwnedFd; 3],
+    terminal: Option<Terminal>,
+    ends: Ends,
+}
+
 /// Polder's ends of the streams.
 struct Ends {
     stdout: Option<Source>,
@@ -212,35 +263,36 @@ struct Relay {
     from_master: Option<Source>,
 }
 
+impl Relay {
+    /// Gives the sandbox's terminal the size of the caller's.
+    fn fit_size(&self) -> io::Result<()> {
+        match (&self.master, terminal::size(self.output.as_fd())) {
+            (Some(master), Ok(size)) => terminal::resize(master.as_fd(), size),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Makes the command's streams. Counting output means that it has to come through us.
-fn connect(streams: Streams, counted: bool) -> io::Result<(Services, Ends)> {
+fn connect(streams: Streams, counted: bool) -> io::Result<Connected> {
     let null = || std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
-    let pipes = |stdin: OwnedFd| -> io::Result<(Services, Ends)> {
+    let pipes = |stdin: OwnedFd| -> io::Result<Connected> {
         let (out_read, out_write) = wait::pipe()?;
         let (err_read, err_write) = wait::pipe()?;
-        let services =
-            Services { stdio: [stdin, out_write, err_write], terminal: None, ahead: None, layers: None, kept: None };
         let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
-        Ok((services, ends))
+        Ok(Connected { stdio: [stdin, out_write, err_write], terminal: None, ends })
     };
     match streams {
         Streams::Events { stdin } => pipes(stdin),
         Streams::Direct { stdin, .. } if counted => pipes(stdin),
         Streams::Direct { stdin, stdout, stderr } => {
-            let services =
-                Services { stdio: [stdin, stdout, stderr], terminal: None, ahead: None, layers: None, kept: None };
-            Ok((services, Ends { stdout: None, stderr: None, relay: None }))
+            let ends = Ends { stdout: None, stderr: None, relay: None };
+            Ok(Connected { stdio: [stdin, stdout, stderr], terminal: None, ends })
         }
         Streams::Terminal { input, output, size } => {
-            let services = Services {
-                stdio: [null()?, null()?, null()?],
-                terminal: Some(size),
-                ahead: None,
-                layers: None,
-                kept: None,
-            };
             let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
-            Ok((services, Ends { stdout: None, stderr: None, relay: Some(relay) }))
+            let ends = Ends { stdout: None, stderr: None, relay: Some(relay) };
+            Ok(Connected { stdio: [null()?, null()?, null()?], terminal: Some(size), ends })
         }
     }
 }
@@ -353,11 +405,7 @@ impl Watch<'_> {
     fn take_signals(&mut self, running: &dyn Running) -> io::Result<()> {
         while let Some(signal) = self.signals.and_then(Signals::next) {
             if signal == wait::WINDOW_CHANGED {
-                if let Some(relay) = &self.ends.relay
-                    && let (Some(master), Ok(size)) = (&relay.master, terminal::size(relay.output.as_fd()))
-                {
-                    terminal::resize(master.as_fd(), size)?;
-                }
+                self.ends.relay.as_ref().map_or(Ok(()), Relay::fit_size)?;
             } else if self.grace.is_some() {
                 // Asked twice: no more waiting.
                 running.kill();

@@ -1,9 +1,10 @@
 //! The container daemons that this machine declares.
 
 use crate::place::{Place, Said};
+use libtest_mimic::{Arguments, Trial};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 /// An engine with a daemon, and where that listens.
 #[derive(Debug)]
@@ -27,6 +28,20 @@ pub fn daemons() -> Vec<Daemon> {
         address: std::env::var(variable).expect("a declared daemon says where it listens"),
     });
     found.collect()
+}
+
+/// The whole of a program of tests that need a daemon. Where none is declared they are listed as ignored.
+pub fn with_daemons(tests: &[(&'static str, fn())]) -> ExitCode {
+    let missing = daemons().is_empty();
+    let trial = |(name, test): &(&'static str, fn())| {
+        let test = *test;
+        Trial::test(*name, move || {
+            test();
+            Ok(())
+        })
+        .with_ignored_flag(missing)
+    };
+    libtest_mimic::run(&Arguments::from_args(), tests.iter().map(trial).collect()).exit_code()
 }
 
 /// The image that every one of them has.
@@ -64,10 +79,26 @@ impl Daemon {
         if none { String::new() } else { listed.to_string() }
     }
 
+    /// How many containers run, whoever made them.
+    pub fn containers_running(&self) -> usize {
+        let listed: serde_json::Value = serde_json::from_str(&self.asked("GET", "containers/json")).expect("JSON");
+        listed.as_array().map_or(0, Vec::len)
+    }
+
+    /// Removes an image that a test has brought.
+    pub fn forget_image(&self, name: &str) {
+        self.asked("DELETE", &format!("images/{name}?force=1"));
+    }
+
     fn listed(&self, what: &str, pid: u32) -> String {
-        let mut daemon = UnixStream::connect(self.socket()).expect("the daemon");
         let filter = format!("%7B%22label%22%3A%5B%22polder.owner%3D{pid}%22%5D%7D");
-        let request = format!("GET /v1.40/{what}filters={filter} HTTP/1.0\r\nHost: d\r\n\r\n");
+        self.asked("GET", &format!("{what}filters={filter}"))
+    }
+
+    /// The daemon's answer to a question, which is not polder's own client's.
+    fn asked(&self, method: &str, what: &str) -> String {
+        let mut daemon = UnixStream::connect(self.socket()).expect("the daemon");
+        let request = format!("{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\n\r\n");
         daemon.write_all(request.as_bytes()).expect("a request");
         let mut answer = String::new();
         daemon.read_to_string(&mut answer).expect("an answer");

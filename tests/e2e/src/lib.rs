@@ -8,11 +8,13 @@
 mod daemon;
 mod hold;
 mod place;
+mod registry;
 mod terminal;
 mod without;
 
-pub use daemon::{Daemon, daemons, image};
+pub use daemon::{Daemon, daemons, image, with_daemons};
 pub use hold::{Held, hold, pause, until};
 pub use place::{Place, Said, binary, golden, is_root};
+pub use registry::Registry;
 pub use terminal::on_a_terminal;
 pub use without::{Lack, without};

@@ -1,8 +1,23 @@
 //! Services beside a command, by every daemon that this machine declares.
 #![forbid(unsafe_code)]
 
-use polder_e2e::{Daemon, Place, Said, daemons, image, until};
-use std::process::{Child, Command, Stdio};
+use polder_e2e::{Daemon, Place, Said, daemons, image, until, with_daemons};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+fn main() -> ExitCode {
+    with_daemons(&[
+        (
+            "a_command_takes_the_place_of_its_service_and_reaches_the_others",
+            a_command_takes_the_place_of_its_service_and_reaches_the_others,
+        ),
+        ("a_service_that_is_not_well_shows_its_last_lines", a_service_that_is_not_well_shows_its_last_lines),
+        ("a_service_has_no_right_and_no_way_out", a_service_has_no_right_and_no_way_out),
+        ("what_is_not_allowed_is_refused_at_its_line", what_is_not_allowed_is_refused_at_its_line),
+        ("services_need_a_network_of_their_own", services_need_a_network_of_their_own),
+        ("whatever_ends_polder_no_service_stays", whatever_ends_polder_no_service_stays),
+        ("a_run_that_is_ended_while_it_waits_ends_at_once", a_run_that_is_ended_while_it_waits_ends_at_once),
+    ])
+}
 
 /// A command's service and a web server; `more` is added to the server's keys.
 fn file(test: &str, more: &str) -> String {
@@ -49,7 +64,6 @@ fn run(daemon: &Daemon, place: &Place, script: &str) -> Said {
     said
 }
 
-#[test]
 fn a_command_takes_the_place_of_its_service_and_reaches_the_others() {
     for daemon in daemons() {
         let place = Place::new();
@@ -64,7 +78,6 @@ fn a_command_takes_the_place_of_its_service_and_reaches_the_others() {
     }
 }
 
-#[test]
 fn a_service_that_is_not_well_shows_its_last_lines() {
     for daemon in daemons() {
         let place = Place::new();
@@ -81,7 +94,6 @@ fn a_service_that_is_not_well_shows_its_last_lines() {
     }
 }
 
-#[test]
 fn a_service_has_no_right_and_no_way_out() {
     for daemon in daemons() {
         let place = Place::new();
@@ -93,7 +105,6 @@ fn a_service_has_no_right_and_no_way_out() {
     }
 }
 
-#[test]
 fn what_is_not_allowed_is_refused_at_its_line() {
     for daemon in daemons() {
         let place = Place::new();
@@ -124,7 +135,6 @@ fn what_is_not_allowed_is_refused_at_its_line() {
     }
 }
 
-#[test]
 fn services_need_a_network_of_their_own() {
     for daemon in daemons() {
         let place = Place::new();
@@ -137,7 +147,6 @@ fn services_need_a_network_of_their_own() {
     }
 }
 
-#[test]
 fn whatever_ends_polder_no_service_stays() {
     for daemon in daemons() {
         for signal in ["TERM", "INT", "KILL"] {
@@ -160,7 +169,6 @@ fn whatever_ends_polder_no_service_stays() {
     }
 }
 
-#[test]
 fn a_run_that_is_ended_while_it_waits_ends_at_once() {
     for daemon in daemons() {
         let place = Place::new();

@@ -1,8 +1,20 @@
 //! Commands in containers, by every daemon that this machine declares.
 
-use polder_e2e::{Daemon, Place, Said, daemons, image, until};
+use polder_e2e::{Daemon, Place, Said, daemons, image, until, with_daemons};
 use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
+
+fn main() -> ExitCode {
+    with_daemons(&[
+        ("an_image_has_its_own_programs_and_the_callers_files", an_image_has_its_own_programs_and_the_callers_files),
+        ("strange_names_reach_a_container", strange_names_reach_a_container),
+        ("whatever_ends_polder_no_container_stays", whatever_ends_polder_no_container_stays),
+        (
+            "what_cannot_be_done_is_one_clear_error_and_leaves_nothing",
+            what_cannot_be_done_is_one_clear_error_and_leaves_nothing,
+        ),
+    ])
+}
 
 /// A sandbox of the image that every daemon has.
 fn configure(daemon: &Daemon, place: &Place, more: &str) {
@@ -10,7 +22,6 @@ fn configure(daemon: &Daemon, place: &Place, more: &str) {
     place.write("work/polder.yaml", text);
 }
 
-#[test]
 fn an_image_has_its_own_programs_and_the_callers_files() {
     for daemon in daemons() {
         let place = Place::new();
@@ -30,7 +41,6 @@ fn an_image_has_its_own_programs_and_the_callers_files() {
     }
 }
 
-#[test]
 fn strange_names_reach_a_container() {
     for daemon in daemons() {
         let place = Place::new();
@@ -43,7 +53,6 @@ fn strange_names_reach_a_container() {
     }
 }
 
-#[test]
 fn whatever_ends_polder_no_container_stays() {
     for daemon in daemons() {
         for signal in ["KILL", "TERM", "INT"] {
@@ -63,7 +72,6 @@ fn whatever_ends_polder_no_container_stays() {
     }
 }
 
-#[test]
 fn what_cannot_be_done_is_one_clear_error_and_leaves_nothing() {
     for daemon in daemons() {
         let place = Place::new();

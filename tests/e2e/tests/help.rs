@@ -49,6 +49,16 @@ fn help_of_why() {
 }
 
 #[test]
+fn help_of_learn() {
+    check(&["learn"], expect_file![golden("help-learn.txt")]);
+}
+
+#[test]
+fn help_of_grant() {
+    check(&["grant"], expect_file![golden("help-grant.txt")]);
+}
+
+#[test]
 fn help_of_config() {
     check(&["config"], expect_file![golden("help-config.txt")]);
     check(&["config", "check"], expect_file![golden("help-config-check.txt")]);

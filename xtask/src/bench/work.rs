@@ -29,29 +29,46 @@ pub(super) const WORKLOADS: [(&str, &str, &str); 5] = [
     (
         "write 20,000 files",
         "true",
-        "rm -rf w; mkdir w; /usr/bin/python3 -c 'for i in range(20000):\n with open(f\"w/{i}\", \"w\") as f: f.write(\"x\" * 100)'",
+        "w=$(mktemp -d w.XXXXXX) && cd $w && /usr/bin/python3 -c 'for i in range(20000):\n with open(f\"{i}\", \"w\") as f: f.write(\"x\" * 100)'",
     ),
 ];
 
+/// How a run is watched, each of which is measured.
+const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
+
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
-    let mut text = "| workload | bare ms | inside ms | inside ÷ bare |\n|---|---|---|---|\n".to_owned();
+    let ground = super::ground(directory);
+    let mut text = "| workload | bare ms | off ms | cheap ms | exact ms | off ÷ bare | cheap ÷ bare | exact ÷ bare |\n\
+                    |---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    let mut row = |name: &str, place: &Path, work: &str| -> Result<(), String> {
+        eprintln!("  {name}");
+        let flags = OBSERVE.map(|observe| ["--observe", observe]);
+        let flags: Vec<&[&str]> = flags.iter().map(<[&str; 2]>::as_slice).collect();
+        let medians = medians(polder, &flags, place, work, rounds)?;
+        let times: Vec<_> = medians.iter().map(|median| format!("{median:.0}")).collect();
+        let ratios: Vec<_> = medians[1..].iter().map(|median| format!("{:.3}", median / medians[0])).collect();
+        let _ = writeln!(text, "| {name} | {} | {} |", times.join(" | "), ratios.join(" | "));
+        Ok(())
+    };
     for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
-        let place = directory.join(index.to_string());
-        fs::create_dir(&place).map_err(|error| error.to_string())?;
-        shell(&place, "git init -q .")?;
-        shell(&place, prepare)?;
-        let (median_bare, median_inside) = pair(polder, &[], &place, work, rounds)?;
-        let _ =
-            writeln!(text, "| {name} | {median_bare:.0} | {median_inside:.0} | {:.3} |", median_inside / median_bare);
+        let place = ground.join(index.to_string());
+        repository(&place, prepare)?;
+        row(name, &place, work)?;
     }
     // Where there is no repository, every new name is looked at, so that `.git` cannot appear.
-    let place = directory.join("unguarded");
+    let place = ground.join("unguarded");
     fs::create_dir(&place).map_err(|error| error.to_string())?;
-    let (bare, inside) = pair(polder, &[], &place, WORKLOADS[4].2, rounds)?;
-    let ratio = inside / bare;
-    let _ = writeln!(text, "| write 20,000 files, no repository (guarded) | {bare:.0} | {inside:.0} | {ratio:.3} |");
-    let _ = writeln!(text, "\nPeak resident memory of polder's own processes: {}", memory(polder, directory)?);
+    row("write 20,000 files, no repository (guarded)", &place, WORKLOADS[4].2)?;
+    let _ = writeln!(text, "\nPeak resident memory of polder's own processes: {}", memory(polder, &ground)?);
     Ok(text)
+}
+
+/// A repository with what a workload needs.
+pub(super) fn repository(place: &Path, prepare: &str) -> Result<(), String> {
+    fs::create_dir(place).map_err(|error| error.to_string())?;
+    shell(place, "git init -q .")?;
+    shell(place, prepare)
 }
 
 pub(super) fn shell(place: &Path, script: &str) -> Result<(), String> {
@@ -62,32 +79,30 @@ pub(super) fn shell(place: &Path, script: &str) -> Result<(), String> {
     }
 }
 
-/// The medians of a script, bare and inside, with flags. Both get the same few variables.
-pub(super) fn pair(
+/// The medians of a script in milliseconds: bare, and inside with each of the flags. All get the same few variables.
+pub(super) fn medians(
     polder: &Path,
-    flags: &[&str],
+    flags: &[&[&str]],
     place: &Path,
     work: &str,
     rounds: usize,
-) -> Result<(f64, f64), String> {
+) -> Result<Vec<f64>, String> {
     let place_text = place.display().to_string();
     let bare = format!("cd '{place_text}' && {work}");
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let path = "PATH=/usr/local/bin:/usr/bin:/bin";
-    let cases = [
-        Case::new("bare", words(&["env", "-i", path, "HOME=/tmp", "sh", "-c", &bare])),
-        Case::new(
-            "inside",
-            words(
-                &[&[&polder.display().to_string(), "run", "-C", &place_text], flags, &["--", "sh", "-c", work]]
-                    .concat(),
-            ),
-        ),
-    ];
-    // What an earlier round left to be written would slow down the next one, whichever it is.
-    let settle = || drop(Command::new("sync").status());
+    let mut cases = vec![Case::new("bare", words(&["env", "-i", path, "HOME=/tmp", "sh", "-c", &bare]))];
+    for flags in flags {
+        let run: &[&str] = &[&polder.display().to_string(), "run", "-C", &place_text];
+        let mut case = Case::new(flags.join(" "), words(&[run, flags, &["--", "sh", "-c", work]].concat()));
+        // What a run keeps of its changes is kept where the work is.
+        case.env.push(("XDG_STATE_HOME".to_owned(), format!("{place_text}.state")));
+        cases.push(case);
+    }
+    // Each round finds nothing of an earlier one.
+    let settle = || drop(Command::new("sh").args(["-c", "rm -rf w.*"]).current_dir(place).status());
     let times = interleaved(&cases, rounds, &settle)?;
-    Ok((millis(rank(&times[0], 0.5)), millis(rank(&times[1], 0.5))))
+    Ok(times.iter().map(|times| millis(rank(times, 0.5))).collect())
 }
 
 /// The peaks of polder and of the shim while a command runs.

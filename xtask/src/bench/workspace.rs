@@ -1,9 +1,8 @@
 //! What it costs to keep changes apart: the start on a large tree, and five workloads on a layer.
 
 use super::table::{Case, interleaved, starts};
-use super::work::{WORKLOADS, pair, shell};
+use super::work::{WORKLOADS, medians, repository};
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 /// As many files as a large repository has.
@@ -12,38 +11,39 @@ const TREE: &str = "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 |
 const WORK_ROUNDS: usize = 7;
 
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
-    let mut text = start(polder, &directory.join("tree"), rounds)?;
+    let ground = super::ground(directory);
+    let mut text = start(polder, &ground.join("tree"), rounds)?;
     text.push_str("\n| workload in a layer | bare ms | inside ms | inside ÷ bare |\n|---|---|---|---|\n");
     for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
-        let place = directory.join(index.to_string());
-        make(&place, prepare)?;
-        let (bare, inside) = pair(polder, &["--discard"], &place, work, (rounds * WORK_ROUNDS / 100).max(3))?;
-        let _ = writeln!(text, "| {name} | {bare:.0} | {inside:.0} | {:.3} |", inside / bare);
+        eprintln!("  {name}");
+        let place = ground.join(index.to_string());
+        repository(&place, prepare)?;
+        let rounds = (rounds * WORK_ROUNDS / 100).max(3);
+        let medians = medians(polder, &[&["--discard"]], &place, work, rounds)?;
+        let _ = writeln!(text, "| {name} | {:.0} | {:.0} | {:.3} |", medians[0], medians[1], medians[1] / medians[0]);
     }
     Ok(text)
 }
 
 /// The same command on the real tree, on a layer that stays empty, and on one that is changed and thrown away.
 fn start(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
-    make(place, TREE)?;
+    repository(place, TREE)?;
+    let state = format!("{}.state", place.display());
     let (polder, place) = (polder.display().to_string(), place.display().to_string());
     let run = |flags: &[&str], command: &[&str]| {
         let words = [&[polder.as_str(), "run", "--engine", "native", "-C", &place], flags, &["--"], command].concat();
         words.into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let change = ["sh", "-c", "echo x > t/1/1; rm -f t/1/2"];
-    let cases = [
+    let mut cases = [
         Case::new("direct, 50,000 files", run(&[], &["/bin/true"])),
         Case::new("cow, nothing changed", run(&["--cow"], &["/bin/true"])),
         Case::new("direct, a change", run(&[], &change)),
         Case::new("cow, the same change", run(&["--discard"], &change)),
     ];
+    for case in &mut cases {
+        case.env.push(("XDG_STATE_HOME".to_owned(), state.clone()));
+    }
     let times = interleaved(&cases, rounds, &|| ())?;
     Ok(starts(&cases, &times, 0))
-}
-
-fn make(place: &Path, prepare: &str) -> Result<(), String> {
-    fs::create_dir(place).map_err(|error| error.to_string())?;
-    shell(place, "git init -q .")?;
-    shell(place, prepare)
 }

@@ -4,13 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use polder::json::violation;
 pub(crate) use polder::json::{outcome, verdict};
-use polder::{Event, EventKind, Output, Planned, Report};
+use polder::{Event, EventKind, Output, Planned, Progress, Report};
 use serde_json::{Map, Value, json};
 
 /// One event as one line.
 pub(crate) fn event(event: &Event) -> Value {
     let (kind, mut rest) = match &event.kind {
         EventKind::Starting { engine, reason } => ("starting", json!({"engine": engine, "reason": reason})),
+        EventKind::Progress(told) => ("progress", progress(told)),
         EventKind::Ready => ("ready", json!({})),
         EventKind::Output(Output::Stdout, bytes) => ("stdout", data(bytes)),
         EventKind::Output(Output::Stderr, bytes) => ("stderr", data(bytes)),
@@ -19,6 +20,7 @@ pub(crate) fn event(event: &Event) -> Value {
         EventKind::Downgrade { guarantee, reason } => {
             ("downgrade", json!({"guarantee": guarantee.name(), "reason": reason}))
         }
+        EventKind::Warning(text) => ("warning", json!({"text": text})),
         EventKind::Changes { workspace, changed, kept } => {
             ("changes", json!({"workspace": workspace, "changed": changed, "kept": kept}))
         }
@@ -34,6 +36,11 @@ pub(crate) fn event(event: &Event) -> Value {
         object.append(more);
     }
     Value::Object(object)
+}
+
+fn progress(told: &Progress) -> Value {
+    let Progress { what, text, current_bytes, total_bytes, done } = told;
+    json!({"what": what, "text": text, "current_bytes": current_bytes, "total_bytes": total_bytes, "done": done})
 }
 
 /// Text as text, everything else as base64.

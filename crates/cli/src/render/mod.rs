@@ -2,4 +2,5 @@
 
 pub(crate) mod json;
 pub(crate) mod matrix;
+pub(crate) mod progress;
 pub(crate) mod text;

@@ -6,7 +6,7 @@ use super::kept::Kept;
 use super::lines::Lines;
 use super::summary;
 use crate::exit::printable;
-use crate::render::text;
+use crate::render::{progress, text};
 use polder::{Event, EventKind, Output, StepEvent, StepResult, Violation};
 use std::collections::BTreeMap;
 use std::io;
@@ -30,6 +30,8 @@ pub(super) struct Show {
     ended: BTreeMap<usize, StepResult>,
     violations: BTreeMap<usize, Vec<Violation>>,
     running: BTreeMap<usize, (Instant, String)>,
+    /// What is made ready for a step before its command.
+    preparing: BTreeMap<usize, String>,
     tails: BTreeMap<usize, Kept>,
     keeps_tails: bool,
     done: usize,
@@ -46,6 +48,7 @@ impl Show {
             ended: BTreeMap::new(),
             violations: BTreeMap::new(),
             running: BTreeMap::new(),
+            preparing: BTreeMap::new(),
             tails: BTreeMap::new(),
             keeps_tails,
             done: 0,
@@ -78,6 +81,7 @@ impl Show {
             StepEvent::Run(place, event) => self.run_event(*place, event),
             StepEvent::Ended(place, result) => {
                 self.running.remove(place);
+                self.preparing.remove(place);
                 self.done += 1;
                 self.ended.insert(*place, (*result).clone());
                 self.advance()
@@ -111,7 +115,20 @@ impl Show {
                 let line = text::changes(Some(workspace)).filter(|_| *changed && *kept);
                 line.map_or(Ok(()), |line| self.note(place, &line))
             }
-            EventKind::Ready | EventKind::Limit(_) | EventKind::Exit(_) | EventKind::Stopped => Ok(()),
+            EventKind::Progress(progress) => {
+                if progress.done {
+                    self.preparing.remove(&place);
+                } else {
+                    self.preparing.insert(place, progress::line(progress));
+                }
+                Ok(())
+            }
+            EventKind::Warning(text) => self.note(place, &format!("warning: {text}")),
+            EventKind::Exit(_) => {
+                self.preparing.remove(&place);
+                Ok(())
+            }
+            EventKind::Ready | EventKind::Limit(_) | EventKind::Stopped => Ok(()),
         }
     }
 
@@ -172,7 +189,8 @@ impl Show {
     fn status(&self) -> String {
         let running = self.running.iter().map(|(place, (since, engine))| {
             let engine = if engine.is_empty() { String::new() } else { format!(" {engine}") };
-            format!("{} {}{engine}", self.names[*place], summary::seconds(floor(since.elapsed())))
+            let preparing = self.preparing.get(place).map(|line| format!(" ({line})")).unwrap_or_default();
+            format!("{} {}{engine}{preparing}", self.names[*place], summary::seconds(floor(since.elapsed())))
         });
         let running: Vec<String> = running.collect();
         format!("[{}/{}] {}", self.done, self.names.len(), running.join(" · "))

@@ -5,6 +5,7 @@ use super::daemon;
 use super::image::{self, ImageError, Pull, Settings};
 use super::kind::Kind;
 use crate::shimmed::testing;
+use polder_engine::{Lookout, Notice};
 use polder_facts::{Entry, HostFacts, Origin, Sourced};
 use polder_plan::{Plan, World, compile_in};
 use polder_policy::{Image, Network, NetworkMode, PathPattern, built_in};
@@ -31,6 +32,17 @@ fn daemons() -> Vec<(Kind, Client)> {
 /// The image that every declared daemon has.
 fn image() -> ImageName {
     std::env::var("POLDER_TEST_IMAGE").unwrap_or_default().parse().expect("the image of the tests")
+}
+
+/// Nobody listens, and everybody waits.
+struct Nobody;
+
+impl Lookout for Nobody {
+    fn tell(&mut self, _: Notice) {}
+
+    fn interrupted(&mut self) -> Option<i32> {
+        None
+    }
 }
 
 fn soon() -> Deadline {
@@ -160,14 +172,25 @@ fn an_image_is_there_or_the_error_says_so() {
     for (_, client) in daemons() {
         let tree = Tree::new("named");
         let host = machine(&tree.0);
-        let facts = image::ready(&client, &plan(&host, Image::Named(image().to_string())), &host, &Settings::USUAL);
+        let facts = image::ready(
+            &client,
+            &plan(&host, Image::Named(image().to_string())),
+            &host,
+            &Settings::USUAL,
+            &mut Nobody,
+        );
         assert!(facts.expect("an image").is_some_and(|facts| facts.env.contains(&"PATH=/bin:/usr/bin".to_owned())));
         let never = Settings { pull: Pull::Never, ..Settings::USUAL };
         let absent = plan(&host, Image::Named("polder-test/absent:x".to_owned()));
-        assert!(matches!(image::ready(&client, &absent, &host, &never), Err(ImageError::Missing { .. })));
+        assert!(matches!(image::ready(&client, &absent, &host, &never, &mut Nobody), Err(ImageError::Missing { .. })));
         // Nothing can be got on a test machine; the daemon's own words come back.
-        let error =
-            image::ready(&client, &absent, &host, &Settings { pull_time: Duration::from_secs(50), ..Settings::USUAL });
+        let error = image::ready(
+            &client,
+            &absent,
+            &host,
+            &Settings { pull_time: Duration::from_secs(50), ..Settings::USUAL },
+            &mut Nobody,
+        );
         assert!(matches!(error, Err(ImageError::Pull { .. })), "{error:?}");
     }
 }
@@ -181,7 +204,8 @@ fn the_same_content_is_built_once_and_gets_what_it_may() {
             .expect("a recipe");
         let host = machine(&tree.0);
         let plan = plan(&host, Image::Recipe(tree.0.join("Dockerfile").display().to_string()));
-        let ready = || image::ready(&client, &plan, &host, &Settings::USUAL).expect("an image").expect("one");
+        let ready =
+            || image::ready(&client, &plan, &host, &Settings::USUAL, &mut Nobody).expect("an image").expect("one");
         // All at once, from threads: one of them builds.
         let ids: BTreeSet<String> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| ready().id)).collect();
@@ -206,7 +230,8 @@ fn a_recipe_in_the_configuration_is_built_and_not_copied() {
         let tree = Tree::new("inline");
         let host = machine(&tree.0);
         let inline = plan(&host, Image::Inline(format!("FROM {}\nCOPY . /context\n", image())));
-        let facts = image::ready(&client, &inline, &host, &Settings::USUAL).expect("an image").expect("one");
+        let facts =
+            image::ready(&client, &inline, &host, &Settings::USUAL, &mut Nobody).expect("an image").expect("one");
         let (listed, _) = run(&client, &facts.id, &["ls", "-A", "/context"]);
         client.remove_image(&facts.id.parse().expect("an id"), soon()).expect("removed");
         assert_eq!(listed, ".dockerignore\nkept\n");
@@ -221,8 +246,8 @@ fn a_failing_build_shows_its_last_lines_and_leaves_nothing() {
         let mark = rand();
         let recipe =
             format!("FROM {}\nLABEL polder.mark={mark}\nRUN echo first\nRUN echo last-words-{mark}; exit 3\n", image());
-        let error =
-            image::ready(&client, &plan(&host, Image::Inline(recipe)), &host, &Settings::USUAL).expect_err("failed");
+        let error = image::ready(&client, &plan(&host, Image::Inline(recipe)), &host, &Settings::USUAL, &mut Nobody)
+            .expect_err("failed");
         let said = error.to_string();
         assert!(said.contains(&format!("last-words-{mark}")), "{said}");
         let left = client.list_images(&[format!("polder.mark={mark}")], soon()).expect("a list");
@@ -237,7 +262,7 @@ fn a_build_without_a_network_has_none() {
         let host = machine(&tree.0);
         // A network that leads somewhere has a link; the control is the host's own.
         let recipe = format!("FROM {}\nRUN cat /proc/net/dev >/seen\n", image());
-        let facts = image::ready(&client, &plan(&host, Image::Inline(recipe)), &host, &Settings::USUAL);
+        let facts = image::ready(&client, &plan(&host, Image::Inline(recipe)), &host, &Settings::USUAL, &mut Nobody);
         let facts = facts.expect("an image").expect("one");
         let (seen, _) = run(&client, &facts.id, &["cat", "/seen"]);
         client.remove_image(&facts.id.parse().expect("an id"), soon()).expect("removed");
@@ -249,7 +274,7 @@ fn a_build_without_a_network_has_none() {
         assert!(!links(&own).is_empty(), "the control: {own}");
         assert!(links(&seen).is_empty(), "{seen}");
         let fetching = plan(&host, Image::Inline(format!("FROM {}\nADD http://127.0.0.1:1/x /x\n", image())));
-        let error = image::ready(&client, &fetching, &host, &Settings::USUAL).expect_err("refused");
+        let error = image::ready(&client, &fetching, &host, &Settings::USUAL, &mut Nobody).expect_err("refused");
         assert!(matches!(error, ImageError::Reaches { line: 2, .. }), "{error}");
     }
 }
@@ -259,7 +284,13 @@ fn a_name_cannot_say_anything_else() {
     for (_, client) in daemons() {
         let host = machine(Path::new("/nonexistent"));
         for text in ["x?y", "x#y", "../../containers/json", "x\r\nHost: y", "X"] {
-            let error = image::ready(&client, &plan(&host, Image::Named(text.to_owned())), &host, &Settings::USUAL);
+            let error = image::ready(
+                &client,
+                &plan(&host, Image::Named(text.to_owned())),
+                &host,
+                &Settings::USUAL,
+                &mut Nobody,
+            );
             assert!(matches!(error, Err(ImageError::Name(_))), "{text:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::api::{ApiError, Bases, BuildNetwork, BuildOptions, Client, Deadline, ImageName};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// Its name: one that no registry has.
 pub(super) const NAME: &str = "localhost/polder-empty:1";
@@ -24,7 +25,7 @@ pub(super) fn make(client: &Client) -> Result<(), ApiError> {
         bases: Bases::Missing,
         labels: BTreeMap::new(),
     };
-    client.build_image(&options, &mut archive().as_slice(), Deadline::quick(), &mut |_| ())
+    client.build_image(&options, &mut archive().as_slice(), Deadline::quick(), &mut |_| ControlFlow::Continue(()))
 }
 
 /// An archive with the recipe alone, in the form of ustar: see tar(5).

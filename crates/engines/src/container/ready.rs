@@ -7,7 +7,8 @@ use super::life::said;
 use super::options::Options;
 use super::{host_image, image};
 use crate::shimmed::setup;
-use polder_engine::{Fitted, LaunchError};
+use polder_engine::{Fitted, LaunchError, Lookout};
+use polder_plan::MaskKind;
 
 /// An image that the daemon has.
 pub(super) struct Ready {
@@ -17,12 +18,25 @@ pub(super) struct Ready {
     pub(super) env: Option<Vec<String>>,
 }
 
+/// Everything that decides about the image of a plan.
+pub(super) fn image_key(client: &Client, kind: Kind, fitted: &Fitted, project: Option<&Project>) -> String {
+    let plan = fitted.plan();
+    let image = plan.image.as_ref().map(|image| &image.value);
+    let table = plan.engine_options.get(kind.id()).map(|table| &table.value);
+    let hidden = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide).map(|mask| &mask.path);
+    let hidden: Vec<_> = hidden.collect();
+    let (socket, root, network) = (client.socket(), &fitted.host().tree.root, plan.network.value.mode);
+    let own = project.map(|project| &project.own);
+    format!("{socket:?} {image:?} {own:?} {table:?} {root:?} {network:?} {hidden:?}")
+}
+
 /// Sees to it that the plan's image is there, or the one of the service that the command takes the place of.
 pub(super) fn ready_image(
     client: &Client,
     kind: Kind,
     fitted: &Fitted,
     project: Option<&Project>,
+    lookout: &mut dyn Lookout,
 ) -> Result<Ready, LaunchError> {
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
@@ -30,18 +44,14 @@ pub(super) fn ready_image(
         knows(client, runtime)?;
     }
     let facts = match project {
-        Some(Project { own, .. }) => image::named(client, &own.image, &options.images()).map(|mut facts| {
+        Some(Project { own, .. }) => image::named(client, &own.image, &options.images(), lookout).map(|mut facts| {
             // Later ones win.
             facts.env.extend(own.env.iter().map(|(name, value)| format!("{name}={value}")));
             Some(facts)
         }),
-        None => image::ready(client, plan, fitted.host(), &options.images()),
+        None => image::ready(client, plan, fitted.host(), &options.images(), lookout),
     };
-    let facts = facts.map_err(|error| {
-        let remedy = error.remedy();
-        setup(error, remedy)
-    })?;
-    match facts {
+    match facts? {
         // By its id: a name can mean another image a moment later.
         Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env) }),
         None => {

@@ -54,7 +54,7 @@ impl Engine for Firejail {
         fit::fit(self.id(), self.class(), plan, host)
     }
 
-    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         launch::launch(&fitted, services)
     }
 }

@@ -69,7 +69,7 @@ impl Engine for Native {
         Cell::open_ahead(NetNamespace::Own).ok().map(HeadStart::new)
     }
 
-    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         launch::launch(fitted, services)
     }
 }

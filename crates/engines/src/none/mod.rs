@@ -47,7 +47,7 @@ impl Engine for Unsandboxed {
         fit::fit(self.id(), self.class(), plan)
     }
 
-    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         let plan = fitted.plan();
         let started = Started { candidates: plan.candidates(), argv: plan.command.clone(), env: plan.env.clone() };
         in_place::launch(plan, started, services, ())

@@ -16,7 +16,7 @@ pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 /// The same number on every system that has this engine.
 const EACCES: i32 = 13;
 
-pub(super) fn launch(fitted: &Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+pub(super) fn launch(fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
     let plan = fitted.plan();
     let profile = profile(plan).map_err(|error| setup(io::Error::other(error.to_string())))?;
     find(plan)?;

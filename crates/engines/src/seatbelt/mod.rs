@@ -70,7 +70,7 @@ impl Engine for Seatbelt {
         fit::fit(self.id(), self.class(), plan)
     }
 
-    fn launch(&self, fitted: Fitted, services: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         launch::launch(&fitted, services)
     }
 }

@@ -113,7 +113,7 @@ impl Running for ShimmedRun {
             _ if disk_full => Some(LimitKind::Disk),
             _ => None,
         };
-        Finished { limit, violations }
+        Finished { limit, violations, warnings: Vec::new() }
     }
 }
 

@@ -48,7 +48,7 @@ impl Engine for MadeUp {
         Fit { engine: self.0, class: self.class(), verdicts, impossible: Vec::new() }
     }
 
-    fn launch(&self, _: Fitted, _: Services) -> Result<Box<dyn Running>, LaunchError> {
+    fn launch(&self, _: Fitted, _: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         unreachable!("nothing is started")
     }
 }
@@ -69,6 +69,7 @@ fn host() -> Arc<HostFacts> {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

@@ -167,7 +167,7 @@ fn attempt(full: &Text, access: Access) -> Result<(), Errno> {
         Access::WriteOrMake => or_its_directory(test(full.c(), libc::W_OK)),
         Access::ReadOrMake => or_its_directory(test(full.c(), libc::R_OK)),
         // What is there already is the answer, whoever may write beside it.
-        Access::Make => or_its_directory(test(full.c(), libc::F_OK)),
+        Access::Make => in_its_directory().or_else(|failed| test(full.c(), libc::F_OK).map_err(|_| failed)),
         Access::Remove => test(full.c(), libc::F_OK).and_then(|()| in_its_directory()),
         Access::Replace => in_its_directory(),
     }

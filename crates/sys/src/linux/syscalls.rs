@@ -53,9 +53,9 @@ pub enum Guarded {
 pub enum Observe {
     /// None.
     Off,
-    /// Those that are rare: writing, names, execution, peers, and what the filter refuses.
+    /// Those that are rare: writing, new names, execution, peers, and what the filter refuses.
     Cheap,
-    /// Those that open and find files as well.
+    /// Those that open, find and remove files as well.
     Exact,
 }
 

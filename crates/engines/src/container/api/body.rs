@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::head::Framing;
 use std::io::{self, Read};
+use std::time::Duration;
 
 /// The longest line that announces a chunk; extensions are allowed and ignored.
 const CHUNK_LINE_BYTES_MAX: usize = 256;
@@ -40,6 +41,25 @@ impl Body {
             Framing::ToTheEnd | Framing::Upgraded => State::ToTheEnd,
         };
         Self { connection, state, allowance: limit_bytes }
+    }
+
+    /// Whether something of it can be read, or its end, within this time.
+    pub(super) fn is_ready(&mut self, patience: Duration) -> io::Result<bool> {
+        match self.state {
+            State::Done | State::Plain(0) => return Ok(true),
+            // The end of a chunk comes with the chunk and says nothing about the next one.
+            State::InChunk(0) if self.connection.is_ready(patience)? => self.end_chunk()?,
+            State::InChunk(_) | State::Plain(_) | State::ToTheEnd | State::BeforeChunk => {}
+        }
+        self.connection.is_ready(patience)
+    }
+
+    fn end_chunk(&mut self) -> io::Result<()> {
+        if !self.line(0)?.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a chunk without an end"));
+        }
+        self.state = State::BeforeChunk;
+        Ok(())
     }
 
     fn announced(&mut self) -> io::Result<u64> {
@@ -92,12 +112,7 @@ impl Read for Body {
                 State::Done | State::Plain(0) => return Ok(0),
                 State::Plain(left) | State::InChunk(left) if left > 0 => break left,
                 State::ToTheEnd => break u64::MAX,
-                State::InChunk(_) | State::Plain(_) => {
-                    if !self.line(0)?.is_empty() {
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, "a chunk without an end"));
-                    }
-                    self.state = State::BeforeChunk;
-                }
+                State::InChunk(_) | State::Plain(_) => self.end_chunk()?,
                 State::BeforeChunk => match self.announced()? {
                     0 => {
                         self.trailers()?;

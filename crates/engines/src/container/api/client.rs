@@ -5,12 +5,14 @@ use super::connection::Connection;
 use super::deadline::Deadline;
 use super::error::{ApiError, readable};
 use super::head::{Framing, HEAD_BYTES_MAX, Head, HeadError};
+use super::progress::{self, Hearing};
 use super::stream::Attached;
 use super::system::ApiVersion;
 use super::target::Target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// The longest answer that is taken as a whole.
@@ -142,8 +144,21 @@ impl Client {
         sent: Sent<'_>,
         deadline: Deadline,
     ) -> Result<Answer, ApiError> {
+        self.send_heard(method, target, sent, deadline, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, by a caller that may not want to wait for the answer.
+    pub(super) fn send_heard(
+        &self,
+        method: Method,
+        target: &Target,
+        sent: Sent<'_>,
+        deadline: Deadline,
+        hearing: &mut Hearing<'_>,
+    ) -> Result<Answer, ApiError> {
         let doing = doing(method, target);
         let mut connection = self.request(method, target, sent, deadline)?;
+        progress::wait(&doing, &mut |patience| connection.is_ready(patience), hearing)?;
         let head = Head::read(&mut connection).map_err(|error| heading(&doing, error))?;
         let success = (200..300).contains(&head.status) || head.status == 304;
         let limit = if success { u64::MAX } else { MESSAGE_BYTES_MAX };
@@ -184,7 +199,7 @@ impl Client {
                 say(&mut connection, &bytes, &doing).map(drop)?;
             }
             Sent::Archive(source) => {
-                if say(&mut connection, &bytes, &doing)? == Hearing::Listens {
+                if say(&mut connection, &bytes, &doing)? == Ear::Listens {
                     archive(&mut connection, source, &doing)?;
                 }
             }
@@ -195,17 +210,17 @@ impl Client {
 
 /// Whether a daemon still wants to hear more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hearing {
+enum Ear {
     Listens,
     /// It closed its side; what it has to say about it is its answer.
     HeardEnough,
 }
 
-fn say(connection: &mut Connection, bytes: &[u8], doing: &str) -> Result<Hearing, ApiError> {
+fn say(connection: &mut Connection, bytes: &[u8], doing: &str) -> Result<Ear, ApiError> {
     match connection.write_all(bytes) {
-        Ok(()) => Ok(Hearing::Listens),
+        Ok(()) => Ok(Ear::Listens),
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
-            Ok(Hearing::HeardEnough)
+            Ok(Ear::HeardEnough)
         }
         Err(error) => Err(ApiError::talking(doing, error)),
     }
@@ -220,7 +235,7 @@ fn archive(connection: &mut Connection, source: &mut dyn Read, doing: &str) -> R
         let mut chunk = format!("{count:x}\r\n").into_bytes();
         chunk.extend_from_slice(&buffer[..count]);
         chunk.extend_from_slice(b"\r\n");
-        if say(connection, &chunk, doing)? == Hearing::HeardEnough || count == 0 {
+        if say(connection, &chunk, doing)? == Ear::HeardEnough || count == 0 {
             return Ok(());
         }
     }

@@ -36,6 +36,15 @@ impl Connection {
         Ok(Self { stream, deadline, ahead: Vec::new(), taken: 0 })
     }
 
+    /// Whether something can be read, or the end, within this time and the deadline.
+    pub(super) fn is_ready(&self, patience: Duration) -> io::Result<bool> {
+        if self.taken < self.ahead.len() {
+            return Ok(true);
+        }
+        let patience = self.deadline.left()?.min(patience);
+        polder_sys::wait::readable(&[Some(self.stream.as_fd())], Some(patience)).map(|ready| ready == [true])
+    }
+
     /// The next byte that is not taken, read if need be; `None` at the end.
     pub(super) fn byte(&mut self) -> io::Result<Option<u8>> {
         if self.taken == self.ahead.len() && self.fill()? == 0 {

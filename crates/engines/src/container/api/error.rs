@@ -36,6 +36,9 @@ pub(crate) enum ApiError {
     /// A build or a pull ended with an error; the last lines before it, in order.
     #[error("{said}")]
     Failed { said: String, last_lines: Vec<String> },
+    /// The caller did not want to wait any longer.
+    #[error("nobody waits for it any more: {doing}")]
+    GivenUp { doing: String },
     /// What the caller gave could not be read.
     #[error("cannot read what was to be sent: {doing}")]
     Source { doing: String, source: io::Error },
@@ -58,6 +61,7 @@ impl ApiError {
             | Self::TooLong { .. }
             | Self::Refused { .. }
             | Self::Failed { .. }
+            | Self::GivenUp { .. }
             | Self::Source { .. } => None,
         }
     }

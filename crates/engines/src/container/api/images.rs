@@ -5,7 +5,7 @@ use super::containers::{by_labels, nothing_is_empty};
 use super::deadline::Deadline;
 use super::error::ApiError;
 use super::names::ImageName;
-use super::progress::{Progress, follow};
+use super::progress::{Hearing, follow};
 use super::target::Target;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -139,12 +139,12 @@ impl Client {
         &self,
         name: &ImageName,
         deadline: Deadline,
-        heard: &mut dyn FnMut(Progress),
+        hearing: &mut Hearing<'_>,
     ) -> Result<(), ApiError> {
         let target = Target::fixed("/images/create").with("fromImage", name.repository());
         let target = target.with("tag", name.reference());
-        let answer = self.send(Method::Post, &target, Sent::Nothing, deadline)?;
-        follow(answer.body, &doing(Method::Post, &target), heard)
+        let answer = self.send_heard(Method::Post, &target, Sent::Nothing, deadline, hearing)?;
+        follow(answer.body, &doing(Method::Post, &target), hearing)
     }
 
     /// Builds an image from an archive.
@@ -153,11 +153,11 @@ impl Client {
         options: &BuildOptions,
         archive: &mut dyn Read,
         deadline: Deadline,
-        heard: &mut dyn FnMut(Progress),
+        hearing: &mut Hearing<'_>,
     ) -> Result<(), ApiError> {
         let target = build_target(options, self.dialect());
-        let answer = self.send(Method::Post, &target, Sent::Archive(archive), deadline)?;
-        follow(answer.body, &doing(Method::Post, &target), heard)
+        let answer = self.send_heard(Method::Post, &target, Sent::Archive(archive), deadline, hearing)?;
+        follow(answer.body, &doing(Method::Post, &target), hearing)
     }
 
     /// Gives an image one more name.

@@ -35,7 +35,7 @@ pub(crate) use exec::ExecState;
 pub(crate) use images::{Bases, BuildNetwork, BuildOptions, ImageFacts};
 pub(crate) use names::{ImageName, NameError, ObjectName};
 pub(crate) use networks::{NetworkFacts, Reach};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Hearing, Progress};
 pub(crate) use stream::{Attached, AttachedInput, Channel, Demux};
 pub(crate) use system::{ApiVersion, DaemonFacts, Ping};
 pub(crate) use volumes::VolumeFacts;

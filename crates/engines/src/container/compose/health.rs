@@ -2,8 +2,9 @@
 
 use super::model::{Check, Service};
 use crate::container::api::{ApiError, Client, Deadline, ExecState, ObjectName};
+use crate::container::image::Told;
+use polder_engine::Lookout;
 use serde_json::json;
-use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::thread::sleep;
@@ -25,8 +26,8 @@ pub(super) enum Unwell {
     Ended { name: String, code: i64, lines: Vec<String> },
     #[error("service `{name}` did not become healthy in {} seconds{}", patience.as_secs_f32(), shown(lines))]
     Unhealthy { name: String, patience: Duration, lines: Vec<String> },
-    #[error("interrupted while service `{name}` started")]
-    Interrupted { name: String },
+    #[error("interrupted by signal {signal} while services started")]
+    Interrupted { signal: i32 },
     #[error("cannot look at service `{name}`")]
     Ask { name: String, source: ApiError },
 }
@@ -36,19 +37,26 @@ fn shown(lines: &[String]) -> String {
 }
 
 /// Waits until the service says that it is well, as long as its own numbers allow.
-pub(super) fn wait(client: &Client, id: &ObjectName, service: &Service, check: &Check) -> Result<(), Unwell> {
+pub(super) fn wait(
+    client: &Client,
+    id: &ObjectName,
+    service: &Service,
+    check: &Check,
+    lookout: &mut dyn Lookout,
+) -> Result<(), Unwell> {
+    let mut told = Told::new(format!("wait until service `{}` is well", service.name), lookout);
     let begun = Instant::now();
     let patience = check.patience();
     loop {
         still_runs(client, id, service, false)?;
-        if is_well(client, id, service, check)? {
+        if is_well(client, id, service, check, &mut told)? {
             return Ok(());
         }
         if begun.elapsed() >= patience {
             let lines = last_lines(client, id);
             return Err(Unwell::Unhealthy { name: service.name.clone(), patience, lines });
         }
-        pause(service, check.interval.min(PAUSE_MAX))?;
+        pause(check.interval.min(PAUSE_MAX), &mut told)?;
     }
 }
 
@@ -62,7 +70,13 @@ pub(super) fn still_runs(client: &Client, id: &ObjectName, service: &Service, ma
 }
 
 /// One check: whether its command ends with 0 in time.
-fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -> Result<bool, Unwell> {
+fn is_well(
+    client: &Client,
+    id: &ObjectName,
+    service: &Service,
+    check: &Check,
+    told: &mut Told<'_>,
+) -> Result<bool, Unwell> {
     let description = json!({
         "Cmd": check.test,
         "AttachStdin": false, "AttachStdout": true, "AttachStderr": true,
@@ -91,7 +105,7 @@ fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -
         if begun.elapsed() >= check.timeout {
             return Ok(false);
         }
-        pause(service, Duration::ZERO)?;
+        pause(Duration::ZERO, told)?;
     }
     loop {
         match client.inspect_exec(&exec, Deadline::quick()) {
@@ -103,7 +117,7 @@ fn is_well(client: &Client, id: &ObjectName, service: &Service, check: &Check) -
         if begun.elapsed() >= check.timeout {
             return Ok(false);
         }
-        pause(service, GLANCE)?;
+        pause(GLANCE, told)?;
     }
 }
 
@@ -112,11 +126,11 @@ fn ask(service: &Service, source: ApiError) -> Unwell {
 }
 
 /// A pause, unless somebody wants the run to end.
-fn pause(service: &Service, how_long: Duration) -> Result<(), Unwell> {
+fn pause(how_long: Duration, told: &mut Told<'_>) -> Result<(), Unwell> {
     let end = Instant::now() + how_long;
     loop {
-        if is_interrupted(&fs::read_to_string("/proc/self/status").unwrap_or_default()) {
-            return Err(Unwell::Interrupted { name: service.name.clone() });
+        if let Some(signal) = told.interrupted() {
+            return Err(Unwell::Interrupted { signal });
         }
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -124,15 +138,6 @@ fn pause(service: &Service, how_long: Duration) -> Result<(), Unwell> {
         }
         sleep(left.min(GLANCE));
     }
-}
-
-/// Whether SIGHUP, SIGINT or SIGTERM waits to be taken; whoever supervises the run has blocked them and looks later. See
-/// proc(5): the signals of the thread and of the process that are pending.
-fn is_interrupted(status: &str) -> bool {
-    /// Bit 0 is signal 1, SIGHUP; bit 1 SIGINT; bit 14 SIGTERM.
-    const ENDS: u64 = 1 | 1 << 1 | 1 << 14;
-    let masks = status.lines().filter_map(|line| line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")));
-    masks.filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok()).any(|mask| mask & ENDS != 0)
 }
 
 /// The last lines that a service wrote; none where the daemon does not say.
@@ -155,16 +160,4 @@ fn last_lines(client: &Client, id: &ObjectName) -> Vec<String> {
     }
     let first = lines.len().saturating_sub(LINES as usize);
     lines.split_off(first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signal_that_waits_is_seen() {
-        assert!(!is_interrupted("SigPnd:\t0000000000000000\nShdPnd:\t0000000000010000\n"), "SIGCHLD");
-        assert!(is_interrupted("SigPnd:\t0000000000000000\nShdPnd:\t0000000000000002\n"), "SIGINT");
-        assert!(is_interrupted("SigPnd:\t0000000000004000\n"), "SIGTERM");
-    }
 }

@@ -5,13 +5,13 @@ use super::model::{Project, Service};
 use super::request::{Ceiling, Setting, request};
 use crate::container::api::{Client, Deadline, ObjectName};
 use crate::container::fit::has_cgroups;
-use crate::container::image::{Settings, named};
+use crate::container::image::named;
 use crate::container::kind::Kind;
 use crate::container::life::{Container, Turn, again, create, said};
 use crate::container::options::Options;
 use crate::container::owner;
 use crate::shimmed::setup;
-use polder_engine::{Fitted, LaunchError};
+use polder_engine::{Fitted, LaunchError, LaunchFailure, Lookout};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -34,6 +34,7 @@ impl Beside {
         container: &Container,
         hosts: &Path,
         labels: &BTreeMap<&'static str, String>,
+        lookout: &mut dyn Lookout,
     ) -> Result<Self, LaunchError> {
         let client = container.client().clone();
         let options = Options::of(kind, fitted.plan()).map_err(|reason| setup(io::Error::other(reason), None))?;
@@ -47,7 +48,7 @@ impl Beside {
         let mut started = Vec::new();
         for service in &project.others {
             can_be_bounded(service, &ceiling)?;
-            let image = image(&beside.client, service, &options.images())?;
+            let image = named(&beside.client, &service.image, &options.images(), lookout)?.id;
             let setting = Setting {
                 kind,
                 image: &image,
@@ -66,7 +67,7 @@ impl Beside {
                 .map_err(|error| said(&format!("start the service `{}`", service.name), error))?;
             drop(turn);
             if let Some(check) = &service.check {
-                health::wait(&beside.client, &id, service, check).map_err(unwell)?;
+                health::wait(&beside.client, &id, service, check, lookout).map_err(unwell)?;
             }
             started.push((id, service));
         }
@@ -113,14 +114,6 @@ fn filters_calls(client: &Client) -> Result<(), LaunchError> {
     Err(setup(io::Error::other("the daemon does not filter the system calls of services"), Some(remedy.to_owned())))
 }
 
-fn image(client: &Client, service: &Service, settings: &Settings) -> Result<String, LaunchError> {
-    let facts = named(client, &service.image, settings).map_err(|error| {
-        let remedy = error.remedy();
-        setup(error, remedy)
-    })?;
-    Ok(facts.id)
-}
-
 /// The policy's own limits, each for each service.
 fn ceiling(kind: Kind, fitted: &Fitted) -> Ceiling {
     let plan = fitted.plan();
@@ -148,9 +141,12 @@ fn can_be_bounded(service: &Service, ceiling: &Ceiling) -> Result<(), LaunchErro
 
 fn unwell(error: Unwell) -> LaunchError {
     let remedy = match &error {
+        Unwell::Interrupted { signal } => {
+            return LaunchError { failure: LaunchFailure::Interrupted(*signal), remedy: None };
+        }
         Unwell::Ended { .. } => Some("a service has no capability and no network but the loopback; see what it says"),
         Unwell::Unhealthy { .. } => Some("see what it says, or give its `healthcheck` more `retries`"),
-        Unwell::Interrupted { .. } | Unwell::Ask { .. } => None,
+        Unwell::Ask { .. } => None,
     };
     setup(error, remedy.map(str::to_owned))
 }

@@ -7,17 +7,21 @@ use super::context::{Context, IGNORE_FILE};
 use super::lock::BuildLock;
 use super::recipe::{self, Place, RECIPE_BYTES_MAX};
 use super::tag::{hex, tag};
+use super::told::Told;
 use super::{ImageError, Pull, Settings};
+use polder_engine::Lookout;
 use polder_facts::HostFacts;
 use polder_plan::{MaskKind, Plan, Role};
 use polder_policy::NetworkMode;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of a recipe that came with the configuration, in the archive.
 const INLINE_RECIPE: &str = ".polder.dockerfile";
+/// How many of its last lines a build shows that took too long.
+const LATE_LINES: usize = 20;
 /// What an image says about its own making.
 const LABEL: &str = "polder.content";
 
@@ -27,6 +31,7 @@ pub(super) fn ready(
     host: &HostFacts,
     place: &Place,
     settings: &Settings,
+    lookout: &mut dyn Lookout,
 ) -> Result<ImageFacts, ImageError> {
     let deadline = Deadline::after(settings.build_time);
     let root = &host.tree.root;
@@ -39,7 +44,13 @@ pub(super) fn ready(
     {
         return Ok(facts);
     }
-    let _turn = BuildLock::take(&name, host.user.uid, deadline).map_err(ImageError::Lock)?;
+    let mut told = Told::new("build the image".to_owned(), lookout);
+    let _turn = BuildLock::take(&name, host.user.uid, deadline, &mut || told.waiting()).map_err(|error| {
+        match (error.kind(), told.interrupted()) {
+            (io::ErrorKind::Interrupted, Some(signal)) => ImageError::Interrupted(signal),
+            _ => ImageError::Lock(error),
+        }
+    })?;
     // Somebody else may have built it meanwhile.
     if settings.pull != Pull::Always
         && let Some(facts) = built(client, &name, &content)?
@@ -53,7 +64,7 @@ pub(super) fn ready(
         bases: if settings.pull == Pull::Always { Bases::Always } else { Bases::Missing },
         labels: BTreeMap::from([(LABEL.to_owned(), hex(&content))]),
     };
-    build(client, &context, &options, deadline)?;
+    build(client, &context, &options, deadline, settings, &mut told)?;
     if digest(&context, &options.recipe, network)? != content {
         client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
         return Err(ImageError::Changed);
@@ -164,12 +175,23 @@ fn built(client: &Client, name: &ImageName, content: &[u8; 32]) -> Result<Option
     }
 }
 
-fn build(client: &Client, context: &Context, options: &BuildOptions, deadline: Deadline) -> Result<(), ImageError> {
+fn build(
+    client: &Client,
+    context: &Context,
+    options: &BuildOptions,
+    deadline: Deadline,
+    settings: &Settings,
+    told: &mut Told<'_>,
+) -> Result<(), ImageError> {
     let mut layers = Vec::new();
-    let answer = client.build_image(options, &mut context.packed(), deadline, &mut |progress| {
-        if let Progress::Line(line) = progress {
-            layers.extend(layer(&line));
+    let mut last = VecDeque::new();
+    let answer = client.build_image(options, &mut context.packed(), deadline, &mut |said| {
+        if let Some(Progress::Line(line)) = &said {
+            layers.extend(layer(line));
+            last.push_back(line.clone());
+            last.drain(..last.len().saturating_sub(LATE_LINES));
         }
+        told.hear(said.as_ref())
     });
     let error = match answer {
         Ok(()) => return Ok(()),
@@ -177,13 +199,21 @@ fn build(client: &Client, context: &Context, options: &BuildOptions, deadline: D
     };
     // What the steps before the failing one left has no name and is of no use to anybody.
     for layer in layers.iter().rev() {
-        // Best effort on the way out of a failure, which is what the caller has to hear about.
-        let _ = client.remove_unnamed_image(layer, Deadline::quick());
+        match client.remove_unnamed_image(layer, Deadline::quick()) {
+            Ok(()) => {}
+            // Gone already, or below an image that somebody uses.
+            Err(error) if error.is_absent() || error.is_conflict() => {}
+            Err(error) => told.warn(format!("what a failed build left could not be removed: {error}")),
+        }
     }
-    Err(match error {
-        ApiError::Failed { said, last_lines } => ImageError::Failed { said, last_lines },
-        ApiError::Source { source, .. } => ImageError::Context { path: PathBuf::from("."), source },
-        other => ImageError::Build(other),
+    Err(match (error, told.interrupted()) {
+        (ApiError::GivenUp { .. }, Some(signal)) => ImageError::Interrupted(signal),
+        (ApiError::Late { .. }, _) => {
+            ImageError::BuildLate { time: settings.build_time, last_lines: last.into_iter().collect() }
+        }
+        (ApiError::Failed { said, last_lines }, _) => ImageError::Failed { said, last_lines },
+        (ApiError::Source { source, .. }, _) => ImageError::Context { path: PathBuf::from("."), source },
+        (other, _) => ImageError::Build(other),
     })
 }
 

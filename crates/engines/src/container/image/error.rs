@@ -1,8 +1,11 @@
 //! Why there is no image.
 
 use super::super::api::{ApiError, NameError};
+use crate::shimmed::setup;
+use polder_engine::{LaunchError, LaunchFailure};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +16,12 @@ pub(in crate::container) enum ImageError {
     Missing { name: String },
     #[error("cannot get the image `{name}`")]
     Pull { name: String, source: ApiError },
+    #[error("the image `{name}` did not come in {} seconds", time.as_secs_f32())]
+    PullLate { name: String, time: Duration },
+    #[error("the image was not built in {} seconds{}", time.as_secs_f32(), shown(last_lines))]
+    BuildLate { time: Duration, last_lines: Vec<String> },
+    #[error("interrupted by signal {0} before the image was there")]
+    Interrupted(i32),
     #[error("cannot ask for the image `{name}`")]
     Ask { name: String, source: ApiError },
     #[error("the image is for `{system}`")]
@@ -55,6 +64,8 @@ impl ImageError {
             Self::Name(_) => "write it as `NAME`, `NAME:TAG` or `NAME@sha256:…`, in lower case",
             Self::Missing { .. } => "get it first, or set `pull: missing` in `options`",
             Self::Pull { .. } => "look at its name; without a network, get or build it first",
+            Self::PullLate { .. } => "give it more time with `pull_timeout` in `options`, or get it first",
+            Self::BuildLate { .. } => "give it more time with `build_timeout` in `options`",
             Self::OtherSystem { .. } => "use an image for Linux",
             Self::Compose => "use the service of the compose file",
             Self::Outside { .. } => "move it into the workspace: a build gets nothing from elsewhere",
@@ -66,8 +77,20 @@ impl ImageError {
             Self::TooMuch { .. } => "name what it does not need in `.dockerignore`",
             Self::Changed => "run again when nothing writes to the workspace",
             Self::Ask { source, .. } | Self::Build(source) => return source.remedy(),
-            Self::Lock(_) | Self::Failed { .. } => return None,
+            Self::Lock(_) | Self::Failed { .. } | Self::Interrupted(_) => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+impl From<ImageError> for LaunchError {
+    fn from(error: ImageError) -> Self {
+        match error {
+            ImageError::Interrupted(signal) => Self { failure: LaunchFailure::Interrupted(signal), remedy: None },
+            error => {
+                let remedy = error.remedy();
+                setup(error, remedy)
+            }
+        }
     }
 }

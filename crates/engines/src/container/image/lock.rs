@@ -5,6 +5,7 @@ use super::tag::hex;
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,8 +22,13 @@ pub(super) struct BuildLock {
 }
 
 impl BuildLock {
-    /// Waits for its turn, at most until the deadline.
-    pub(super) fn take(name: &ImageName, uid: u32, deadline: Deadline) -> io::Result<Self> {
+    /// Waits for its turn, at most until the deadline, and as long as the caller does.
+    pub(super) fn take(
+        name: &ImageName,
+        uid: u32,
+        deadline: Deadline,
+        waiting: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> io::Result<Self> {
         let directory = Path::new("/tmp").join(format!("polder-build-{uid}"));
         let path = directory.join(hex(&Sha256::digest(name.to_string().as_bytes())[..16]));
         loop {
@@ -38,7 +44,12 @@ impl BuildLock {
                 // The one who had it removed the name: a lock on a file without a name keeps nobody out.
                 Ok(()) if is_at(&file, &path) => return Ok(Self { directory, path, _file: file }),
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => std::thread::sleep(GLANCE.min(left)),
+                Err(TryLockError::WouldBlock) => {
+                    if waiting().is_break() {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
+                    std::thread::sleep(GLANCE.min(left));
+                }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }

@@ -15,13 +15,16 @@ mod recipe;
 mod settings;
 mod tag;
 mod tar;
+mod told;
 
 pub(super) use build::{below, hidden};
 pub(super) use context::read_below;
 pub(super) use error::ImageError;
 pub(super) use settings::{Pull, Settings};
+pub(super) use told::Told;
 
 use super::api::{Client, ImageFacts};
+use polder_engine::Lookout;
 use polder_facts::HostFacts;
 use polder_plan::Plan;
 use polder_policy::Image;
@@ -32,20 +35,28 @@ pub(super) fn ready(
     plan: &Plan,
     host: &HostFacts,
     settings: &Settings,
+    lookout: &mut dyn Lookout,
 ) -> Result<Option<ImageFacts>, ImageError> {
     let Some(image) = &plan.image else { return Ok(None) };
     let facts = match &image.value {
-        Image::Named(text) => return named(client, text, settings).map(Some),
-        Image::Recipe(path) => build::ready(client, plan, host, &recipe::Place::File(path.into()), settings)?,
-        Image::Inline(text) => build::ready(client, plan, host, &recipe::Place::Inline(text.clone()), settings)?,
+        Image::Named(text) => return named(client, text, settings, lookout).map(Some),
+        Image::Recipe(path) => build::ready(client, plan, host, &recipe::Place::File(path.into()), settings, lookout)?,
+        Image::Inline(text) => {
+            build::ready(client, plan, host, &recipe::Place::Inline(text.clone()), settings, lookout)?
+        }
         Image::Compose { .. } => return Err(ImageError::Compose),
     };
     of_linux(facts).map(Some)
 }
 
 /// Sees to it that the daemon has an image of this name.
-pub(super) fn named(client: &Client, name: &str, settings: &Settings) -> Result<ImageFacts, ImageError> {
-    of_linux(pull::ready(client, name, settings)?)
+pub(super) fn named(
+    client: &Client,
+    name: &str,
+    settings: &Settings,
+    lookout: &mut dyn Lookout,
+) -> Result<ImageFacts, ImageError> {
+    of_linux(pull::ready(client, name, settings, lookout)?)
 }
 
 fn of_linux(facts: ImageFacts) -> Result<ImageFacts, ImageError> {

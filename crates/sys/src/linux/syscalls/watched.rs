@@ -16,16 +16,11 @@ const WRITES: u32 = (libc::O_ACCMODE | libc::O_TRUNC) as u32;
 
 /// Calls that change names or files.
 const CHANGING: &[i64] = &[
-    libc::SYS_unlinkat,
     libc::SYS_renameat,
     libc::SYS_renameat2,
     libc::SYS_linkat,
     libc::SYS_symlinkat,
     libc::SYS_truncate,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_unlink,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rename,
     #[cfg(target_arch = "x86_64")]
@@ -34,20 +29,33 @@ const CHANGING: &[i64] = &[
     libc::SYS_symlink,
 ];
 
-/// The same, which the filter refuses for certain modes: the number, and which argument is the mode.
+/// Calls that take names away. Whoever empties a tree makes one for each file, so only `exact` looks.
+const REMOVING: &[i64] = &[
+    libc::SYS_unlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+];
+
+/// Calls that change names or files, which the filter refuses for certain modes: the number, and which argument is the mode.
 const CHANGING_WITH_MODE: &[(i64, u8)] = &[
     (libc::SYS_mkdirat, 2),
     (libc::SYS_mknodat, 2),
-    (libc::SYS_fchmodat, 2),
-    (SYS_FCHMODAT2, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mkdir, 1),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_chmod, 1),
-    #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
+];
+
+/// The same, of which whoever unpacks an archive makes one for each file, so only `exact` looks.
+const CHANGING_OFTEN_WITH_MODE: &[(i64, u8)] = &[
+    (libc::SYS_fchmodat, 2),
+    (SYS_FCHMODAT2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
 ];
 
 /// Calls that ask whether something is there, following links; by the argument that says otherwise.
@@ -73,8 +81,9 @@ pub(in crate::linux) fn is_watched(number: i64) -> bool {
     }
     matches!(number, libc::SYS_openat | libc::SYS_execve | libc::SYS_execveat | libc::SYS_sendto)
         || CHANGING.contains(&number)
+        || REMOVING.contains(&number)
         || REACHING.contains(&number)
-        || CHANGING_WITH_MODE.iter().any(|(changing, _)| *changing == number)
+        || CHANGING_WITH_MODE.iter().chain(CHANGING_OFTEN_WITH_MODE).any(|(changing, _)| *changing == number)
         || FINDING.iter().any(|(finding, _)| *finding == number)
 }
 
@@ -109,12 +118,24 @@ pub(super) fn add(observe: Observe, rules: &mut BTreeMap<u32, Rule>) {
     for number in CHANGING.iter().chain(REACHING) {
         put(*number, Vec::new(), Verdict::Notify);
     }
-    for (number, mode) in CHANGING_WITH_MODE {
+    let (removing, changing_often) = match observe {
+        Observe::Off | Observe::Cheap => (&[][..], &[][..]),
+        Observe::Exact => (REMOVING, CHANGING_OFTEN_WITH_MODE),
+    };
+    for number in removing {
+        put(*number, Vec::new(), Verdict::Notify);
+    }
+    for (number, mode) in CHANGING_WITH_MODE.iter().chain(changing_often) {
         put(*number, vec![when(*mode, Match::AnyBit(SETID_BITS), EPERM)], Verdict::Notify);
     }
     let mut opening = |number: i64, flags: u8, mode: u8| {
         let mut tests = open_without_creating(observe, flags);
         tests.push(when(mode, Match::AnyBit(SETID_BITS), EPERM));
+        if observe == Observe::Cheap {
+            // Whoever unpacks, copies or checks out a tree insists on new files, and so does whoever makes a temporary
+            // one: a look at each would take nearly as long as the work.
+            tests.push(when(flags, Match::AnyBit(libc::O_EXCL as u32), Verdict::Allow));
+        }
         put(number, tests, Verdict::Notify);
     };
     opening(libc::SYS_openat, 2, 3);

@@ -88,7 +88,8 @@ fn an_archive_is_sent_in_chunks_and_an_early_refusal_is_heard() {
         labels: std::collections::BTreeMap::new(),
     };
     let mut long = io::repeat(7).take(50 * 1024 * 1024);
-    let error = client.build_image(&options, &mut long, soon(), &mut |_| {}).expect_err("refused");
+    let error =
+        client.build_image(&options, &mut long, soon(), &mut |_| ControlFlow::Continue(())).expect_err("refused");
     // What the daemon managed to say is heard; where the kernel threw it away with the connection, that is said.
     assert!(matches!(&error, ApiError::Refused { status: 500, .. } | ApiError::Broken { .. }), "{error:?}");
     let heard = daemon.heard();

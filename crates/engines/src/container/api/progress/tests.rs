@@ -1,14 +1,17 @@
 use crate::container::api::testing::Daemon;
 use crate::container::api::{ApiError, Deadline, Progress};
 use expect_test::expect;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 fn pull(lines: &str) -> (Result<(), ApiError>, Vec<Progress>) {
     let (daemon, client) = Daemon::saying(format!("HTTP/1.1 200 OK\r\n\r\n{lines}"));
     let mut heard = Vec::new();
     let name = "a/b:c".parse().expect("a name");
-    let result =
-        client.pull_image(&name, Deadline::after(Duration::from_secs(20)), &mut |progress| heard.push(progress));
+    let result = client.pull_image(&name, Deadline::after(Duration::from_secs(20)), &mut |progress| {
+        heard.extend(progress);
+        ControlFlow::Continue(())
+    });
     daemon.heard();
     (result, heard)
 }
@@ -70,4 +73,18 @@ fn what_is_no_progress_is_an_error() {
     }
     let (result, _) = pull(&"x".repeat(2 * 1024 * 1024));
     assert!(matches!(result, Err(ApiError::TooLong { .. })), "{result:?}");
+}
+
+#[test]
+fn a_caller_that_does_not_wait_any_longer_is_free() {
+    let (daemon, client) = Daemon::saying("HTTP/1.1 200 OK\r\n\r\n{\"status\":\"a\"}\n{\"status\":\"b\"}\n".to_owned());
+    let mut heard = Vec::new();
+    let name = "a/b:c".parse().expect("a name");
+    let result = client.pull_image(&name, Deadline::after(Duration::from_secs(20)), &mut |progress| {
+        heard.extend(progress);
+        if heard.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    daemon.heard();
+    assert!(matches!(result, Err(ApiError::GivenUp { .. })), "{result:?}");
+    assert_eq!(heard.len(), 1);
 }

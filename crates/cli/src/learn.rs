@@ -1,0 +1,129 @@
+//! `polder learn`: run a command, see what it is denied, and write the smallest policy that lets it.
+//!
+//! Every rule stays enforced while it learns. So a command comes as far as its first missing thing, or further if it goes on
+//! without: another call, or another round, comes further with what was learnt before.
+
+mod lesson;
+mod memory;
+mod page;
+mod tighten;
+
+use crate::args::{LearnArgs, PolicyArgs};
+use crate::exit::{Failure, printable, say};
+use crate::render::text::{home, tolerate_closed};
+use crate::run::{Around, Over, carry_out, code};
+use crate::workspace::escaped;
+use lesson::Lesson;
+use memory::Memory;
+use polder::config::{self, Files};
+use polder::{Ending, Planned, Violation};
+use polder_run::Parting;
+use polder_sys::wait::{self, Signals};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// The project's file that is written when no other is named.
+const FILE: &str = "polder.yaml";
+/// A sandbox that has no other name.
+const NAME: &str = "learned";
+
+pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
+    if args.tighten {
+        return tighten::tighten(args);
+    }
+    let LearnArgs { policy, to, rounds, tighten: _, json, command } = args;
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
+    let (mut name, mut home, mut last) = (None, home(), 0);
+    for _ in 0..*rounds {
+        let mut policy = watching(policy)?;
+        // The file counts before anybody trusts it, because it is what this very command wrote.
+        policy.trust |= memory.is_ours && to.is_none();
+        policy.allow.extend(memory.lesson.grants(&home));
+        let planned = policy.sandbox().plan(command.clone())?;
+        name = planned.policy().name.clone();
+        home.clone_from(&planned.host().user.home);
+        let violations;
+        (violations, last) = once(planned)?;
+        if !memory.lesson.add(&violations, &home) {
+            break;
+        }
+    }
+    let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &home);
+    memory
+        .write(&text)
+        .map_err(|error| Failure::new(format!("`{}` cannot be written: {error}", memory.file.display())))?;
+    if *json {
+        let told =
+            json!({"file": memory.file.display().to_string(), "exitCode": last, "lesson": memory.lesson.to_json()});
+        tolerate_closed(writeln!(io::stdout().lock(), "{}", escaped(&told.to_string())))?;
+    } else {
+        summary(&memory, to.is_some(), last, &home).iter().for_each(|line| say(line));
+    }
+    Ok(last)
+}
+
+/// One run on our own streams: what it was denied, and its exit code.
+fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
+    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let around = Around { signals: &signals, ahead: None, parting: Parting::Leave };
+    let Over { outcome, violations, changes: _, recorded } = carry_out(planned, false, around)?;
+    recorded?;
+    match outcome.ending {
+        Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
+        _ => Ok((violations, code(&outcome))),
+    }
+}
+
+/// Everything is watched: that is what this is for.
+fn watching(policy: &PolicyArgs) -> Result<PolicyArgs, Failure> {
+    if policy.observe.as_ref().is_some_and(|mode| mode != "exact") {
+        return Err(Failure::new("learning watches everything; leave --observe out"));
+    }
+    Ok(PolicyArgs { observe: Some("exact".to_owned()), ..policy.clone() })
+}
+
+/// The file that is written.
+fn place(
+    policy: &PolicyArgs,
+    to: Option<&PathBuf>,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<PathBuf, Failure> {
+    if let Some(file) = to {
+        return Ok(std::path::absolute(file)?);
+    }
+    let directory = policy.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+    let said = config::read(&directory, &Files::Found, environment, policy.overrides())?;
+    let file = said.scope.workspace_root.as_path().join(FILE);
+    match said.project().map(|project| project.path()) {
+        Some(other) if other != file => Err(Failure::new(format!(
+            "the project has a configuration, `{}`; name the file to write with --to, and use it with --config",
+            other.display()
+        ))),
+        Some(_) | None => Ok(file),
+    }
+}
+
+fn summary(memory: &Memory, named: bool, last: u8, home: &std::path::Path) -> Vec<String> {
+    let Lesson { runs: _, granted, held, refused } = &memory.lesson;
+    let grants = memory.lesson.grants(home).len();
+    let file = memory.file.display();
+    let mut lines = vec![format!("wrote {file}: {grants} granted, {} held back", held.len())];
+    for (what, why) in held.iter().chain(refused).take(crate::run::VIOLATION_LINES_MAX) {
+        lines.push(format!("not granted: {what} ({why})"));
+    }
+    if last != 0 && !granted.is_empty() {
+        lines.push(format!(
+            "the command ended with {last}; learn once more to see how far it comes with what is granted"
+        ));
+    }
+    lines.push(if named {
+        format!("`polder run --config {file}` uses it")
+    } else {
+        "`polder trust` lets it count in every run here".to_owned()
+    });
+    lines.iter().map(|line| printable(line).replace('\n', "\\n")).collect()
+}

@@ -1,0 +1,171 @@
+//! From what a command was denied to what it needs. Pure.
+//!
+//! What holds keys, tokens, passwords, sessions or what somebody typed is never granted by itself, and neither is what lifts
+//! a protection or opens the whole network: it is listed, and a person decides. The names are those that the command
+//! chose, so what cannot be written down plainly is not granted either.
+
+use polder::{Grant, Violation, risk};
+use polder_workspace::is_plain;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// So many files of one directory are the directory.
+const SIBLINGS_MIN: usize = 3;
+/// What is remembered of one kind; who asks for more asks for too much.
+const ENTRIES_MAX: usize = 1000;
+
+/// What was learnt of a command, over all its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lesson {
+    /// How many runs it comes from.
+    pub(super) runs: u64,
+    /// Grants, each with who asked for it.
+    pub(super) granted: BTreeMap<String, String>,
+    /// Grants that nobody but the user gives, each with why.
+    pub(super) held: BTreeMap<String, String>,
+    /// What no grant allows, each with why.
+    pub(super) refused: BTreeMap<String, String>,
+}
+
+impl Lesson {
+    pub(super) const fn nothing() -> Self {
+        Self { runs: 0, granted: BTreeMap::new(), held: BTreeMap::new(), refused: BTreeMap::new() }
+    }
+
+    /// Adds one run; says whether the next one may come further.
+    pub(super) fn add(&mut self, violations: &[Violation], home: &Path) -> bool {
+        self.runs += 1;
+        let before = self.grants(home);
+        for violation in violations {
+            self.one(violation, home);
+        }
+        self.grants(home) != before
+    }
+
+    fn one(&mut self, violation: &Violation, home: &Path) {
+        let Violation { action, target, exe, grant, note, .. } = violation;
+        let what = format!("{} of {target}", action.name());
+        let Some(grant) = grant else {
+            let why = note.clone().unwrap_or_else(|| "no grant allows it".to_owned());
+            return put(&mut self.refused, what, why);
+        };
+        let key = grant.to_string();
+        if !key.chars().all(is_plain) {
+            return put(&mut self.held, key, "its name cannot be written down plainly".to_owned());
+        }
+        let by = exe.as_deref().map(|exe| format!("{what}, by {exe}")).unwrap_or(what);
+        let held = match grant {
+            Grant::FsRead(path) | Grant::FsWrite(path) if path.is_absolute() => risk(path, home).map(str::to_owned),
+            Grant::FsRead(_) | Grant::FsWrite(_) => {
+                Some("it lifts a protection, which a file cannot; a flag can".to_owned())
+            }
+            Grant::NetFull => Some(format!("it opens the host's whole network; asked for was {target}")),
+            Grant::Env(_) => Some("a variable may hold a secret".to_owned()),
+            Grant::NetConnect(_) => None,
+            Grant::Limit { name, .. } => {
+                // One step follows the other; the last one counts.
+                self.granted.retain(|known, _| !known.starts_with(&format!("limits.{name}=")));
+                None
+            }
+        };
+        match held {
+            Some(why) => put(&mut self.held, key, why),
+            None => put(&mut self.granted, key, by),
+        }
+    }
+
+    /// The fewest grants that cover what was granted: a directory for several of its files, nothing twice.
+    pub(super) fn grants(&self, home: &Path) -> Vec<Grant> {
+        let all: Vec<Grant> = self.granted.keys().filter_map(|key| key.parse().ok()).collect();
+        let grouped: Vec<Grant> = all.iter().map(|grant| together(grant, &all, home)).collect();
+        let mut fewest: Vec<Grant> = Vec::new();
+        for grant in &grouped {
+            let covered = grouped.iter().any(|other| other != grant && covers(other, grant));
+            if !covered && !fewest.contains(grant) {
+                fewest.push(grant.clone());
+            }
+        }
+        fewest
+    }
+
+    /// Who asked for what a grant covers, in a few words.
+    pub(super) fn askers(&self, grant: &Grant) -> String {
+        let asked = self
+            .granted
+            .iter()
+            .filter(|(key, _)| key.parse::<Grant>().is_ok_and(|asked| asked == *grant || covers(grant, &asked)));
+        let mut asked = asked.map(|(_, by)| by.as_str());
+        let first = asked.next().unwrap_or_default();
+        match asked.count() {
+            0 => first.to_owned(),
+            more => format!("{first}, and {more} more"),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let Self { runs, granted, held, refused } = self;
+        json!({"runs": runs, "granted": granted, "held": held, "refused": refused})
+    }
+
+    /// The same read back; what is not a grant is not granted.
+    pub(super) fn from_json(value: &Value) -> Self {
+        let map = |value: &Value| -> BTreeMap<String, String> {
+            let empty = Map::new();
+            let entries = value.as_object().unwrap_or(&empty).iter();
+            entries.map(|(key, why)| (key.clone(), why.as_str().unwrap_or_default().to_owned())).collect()
+        };
+        Self {
+            runs: value["runs"].as_u64().unwrap_or(0),
+            granted: map(&value["granted"]),
+            held: map(&value["held"]),
+            refused: map(&value["refused"]),
+        }
+    }
+}
+
+fn put(entries: &mut BTreeMap<String, String>, key: String, why: String) {
+    if entries.len() < ENTRIES_MAX || entries.contains_key(&key) {
+        entries.entry(key).or_insert(why);
+    }
+}
+
+/// The directory of a file, where several of its files were asked for and it holds nothing sensitive.
+fn together(grant: &Grant, all: &[Grant], home: &Path) -> Grant {
+    let alike = |path: &Path, of: fn(&Grant) -> Option<&Path>| {
+        let parent = path.parent().filter(|parent| parent.components().count() > 2 && risk(parent, home).is_none())?;
+        let siblings = all.iter().filter_map(of).filter(|other| other.parent() == Some(parent)).count();
+        (siblings >= SIBLINGS_MIN).then(|| parent.to_owned())
+    };
+    match grant {
+        Grant::FsRead(path) => alike(path, read).map_or_else(|| grant.clone(), Grant::FsRead),
+        Grant::FsWrite(path) => alike(path, written).map_or_else(|| grant.clone(), Grant::FsWrite),
+        Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => grant.clone(),
+    }
+}
+
+fn read(grant: &Grant) -> Option<&Path> {
+    match grant {
+        Grant::FsRead(path) => Some(path),
+        Grant::FsWrite(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
+    }
+}
+
+fn written(grant: &Grant) -> Option<&Path> {
+    match grant {
+        Grant::FsWrite(path) => Some(path),
+        Grant::FsRead(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
+    }
+}
+
+/// Whether what one grant gives holds what the other one does.
+pub(super) fn covers(outer: &Grant, inner: &Grant) -> bool {
+    match (outer, inner) {
+        (Grant::FsWrite(outer), Grant::FsRead(inner) | Grant::FsWrite(inner))
+        | (Grant::FsRead(outer), Grant::FsRead(inner)) => inner.starts_with(outer),
+        _ => outer == inner,
+    }
+}
+
+#[cfg(test)]
+mod tests;

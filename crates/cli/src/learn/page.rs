@@ -1,0 +1,162 @@
+//! What was learnt, as a file that people read: every line says who asked for it. Pure.
+
+use super::lesson::Lesson;
+use crate::exit::printable;
+use polder::Grant;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The longest comment.
+const COMMENT_CHARS_MAX: usize = 160;
+
+/// A policy in YAML for the sandbox of this name.
+pub(super) fn page(lesson: &Lesson, name: &str, home: &Path) -> String {
+    let grants = lesson.grants(home);
+    let mut text = format!(
+        "# Written by `polder learn` from {} {}. Every line says who asked for it first; take out what you do not want to give.\n\
+         # `polder learn` adds to this file as long as nobody else changes it.\nsandboxes:\n  {name}:\n",
+        lesson.runs,
+        if lesson.runs == 1 { "run" } else { "runs" },
+    );
+    let mut body = String::new();
+    binds(&mut body, lesson, &grants);
+    peers(&mut body, lesson, &grants);
+    limits(&mut body, lesson, &grants);
+    text.push_str(if body.is_empty() { "    {}\n" } else { &body });
+    let _ = writeln!(text, "sandbox: {name}");
+    list(
+        &mut text,
+        "Asked for and not granted, because somebody should think first; `--allow` gives it for one run:",
+        &lesson.held,
+    );
+    list(&mut text, "Asked for, and nothing allows it:", &lesson.refused);
+    text
+}
+
+fn binds(text: &mut String, lesson: &Lesson, grants: &[Grant]) {
+    let paths = grants.iter().filter_map(|grant| match grant {
+        Grant::FsRead(path) => Some((grant, path, true)),
+        Grant::FsWrite(path) => Some((grant, path, false)),
+        Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
+    });
+    for (index, (grant, path, read_only)) in paths.enumerate() {
+        if index == 0 {
+            text.push_str("    bind_paths:\n");
+        }
+        let comment = comment(&lesson.askers(grant));
+        let _ = writeln!(
+            text,
+            "      - {{host: {}, read_only: {read_only}}}  # {comment}",
+            quoted(&path.display().to_string())
+        );
+    }
+}
+
+fn peers(text: &mut String, lesson: &Lesson, grants: &[Grant]) {
+    let peers: Vec<(&Grant, &String)> = grants
+        .iter()
+        .filter_map(|grant| match grant {
+            Grant::NetConnect(peer) => Some((grant, peer)),
+            Grant::FsRead(_) | Grant::FsWrite(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
+        })
+        .collect();
+    if !peers.is_empty() {
+        text.push_str("    network:\n      mode: restricted\n      allow:\n");
+        for (grant, peer) in peers {
+            let _ = writeln!(text, "        - {}  # {}", quoted(peer), comment(&lesson.askers(grant)));
+        }
+    }
+}
+
+fn limits(text: &mut String, lesson: &Lesson, grants: &[Grant]) {
+    let limits = grants.iter().filter_map(|grant| match grant {
+        Grant::Limit { name, value } => Some((grant, name, value)),
+        Grant::FsRead(_) | Grant::FsWrite(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) => None,
+    });
+    for (index, (grant, name, value)) in limits.enumerate() {
+        if index == 0 {
+            text.push_str("    limits:\n");
+        }
+        let _ = writeln!(text, "      {name}: {value}  # {}", comment(&lesson.askers(grant)));
+    }
+}
+
+fn list(text: &mut String, heading: &str, entries: &BTreeMap<String, String>) {
+    if !entries.is_empty() {
+        let _ = writeln!(text, "\n# {heading}");
+        for (what, why) in entries {
+            let _ = writeln!(text, "#   {}", comment(&format!("{what} ({why})")));
+        }
+    }
+}
+
+/// A text that ends where its line does, whatever a command named its files.
+fn comment(text: &str) -> String {
+    let line = printable(text).replace('\n', "\\n");
+    match line.char_indices().nth(COMMENT_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// A text in double quotes; JSON's are YAML's, and nothing that needs an escape beyond those is ever granted.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use polder::{Action, Violation};
+
+    fn denied(target: &str, grant: Option<Grant>) -> Violation {
+        let (rule, layer, note) = (String::new(), String::new(), Some("nothing does".to_owned()));
+        let exe = Some("/x\n    network: true".to_owned());
+        Violation {
+            action: Action::FileRead,
+            target: target.to_owned(),
+            rule,
+            layer,
+            pid: None,
+            exe,
+            count: 1,
+            grant,
+            note,
+        }
+    }
+
+    #[test]
+    fn every_line_says_why_and_no_name_ends_it() {
+        let mut lesson = Lesson::nothing();
+        let read = |path: &str| denied(path, Some(Grant::FsRead(path.into())));
+        lesson.add(
+            &[
+                read("/opt/a \"b\""),
+                read("/home/u/.ssh/id"),
+                denied("timeout", Some(Grant::Limit { name: "timeout".to_owned(), value: "4s".to_owned() })),
+                denied("evil\nnetwork: true", None),
+            ],
+            Path::new("/home/u"),
+        );
+        expect![[r##"
+            # Written by `polder learn` from 1 run. Every line says who asked for it first; take out what you do not want to give.
+            # `polder learn` adds to this file as long as nobody else changes it.
+            sandboxes:
+              learned:
+                bind_paths:
+                  - {host: "/opt/a \"b\"", read_only: true}  # file-read of /opt/a "b", by /x\n    network: true
+                limits:
+                  timeout: 4s  # file-read of timeout, by /x\n    network: true
+            sandbox: learned
+
+            # Asked for and not granted, because somebody should think first; `--allow` gives it for one run:
+            #   fs.read=/home/u/.ssh/id (it holds keys)
+
+            # Asked for, and nothing allows it:
+            #   file-read of evil\nnetwork: true (nothing does)
+        "##]]
+        .assert_eq(&page(&lesson, "learned", Path::new("/home/u")));
+    }
+}

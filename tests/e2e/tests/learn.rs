@@ -1,0 +1,167 @@
+//! `polder learn`: the policy that it writes lets the same command through, and gives nothing away by itself.
+#![forbid(unsafe_code)]
+
+use polder_e2e::{Place, Said};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+const ENGINES: [&str; 2] = ["native", "bubblewrap"];
+
+fn text(path: impl AsRef<std::path::Path>) -> String {
+    path.as_ref().display().to_string()
+}
+
+/// Runs a shell text with what the project says, trusted by hand.
+fn trusted(place: &Place, engine: &str, script: &str) -> Said {
+    assert_eq!(place.says(&["trust"]).code, 0);
+    place.says(&["run", "--engine", engine, "--", "sh", "-c", script])
+}
+
+#[test]
+fn the_written_policy_lets_the_same_command_through() {
+    for engine in ENGINES {
+        let place = Place::new();
+        let (data, out) = (text(place.write("other/data", "seen\n")), text(place.dir().join("out")));
+        fs::create_dir(&out).expect("a directory");
+        let script = format!("cat {data}; echo written > {out}/file; test -s {out}/file && cat {data}");
+        let before = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
+        assert!(before.code != 0 && !before.out.contains("seen"), "the control: {before:?}");
+        let learnt = place.says(&["learn", "--engine", engine, "--", "sh", "-c", &script]);
+        assert!(learnt.code != 0, "every rule stays enforced meanwhile: {learnt:?}");
+        assert!(!place.has("out/file") && !learnt.out.contains("seen"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("host: \"{data}\", read_only: true")), "{policy}");
+        assert!(policy.contains(&format!("host: \"{out}\", read_only: false")), "{policy}");
+        assert!(policy.contains("# file-read of") && policy.contains("by /"), "every line says who asked: {policy}");
+        assert!(
+            !policy.contains("network") && !policy.contains(&format!("host: \"{}\"", text(place.home()))),
+            "{policy}"
+        );
+        // It is a project's file: it counts when the user trusts it.
+        let untrusted = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
+        assert_eq!(untrusted.code, 125, "{untrusted:?}");
+        let after = trusted(&place, engine, &script);
+        assert_eq!((after.code, after.out.as_str(), after.err.as_str()), (0, "seen\nseen\n", ""), "{policy}");
+    }
+}
+
+#[test]
+fn several_runs_are_merged_and_rounds_come_further_by_themselves() {
+    let place = Place::new();
+    let [first, second, third] = ["a", "b", "c"].map(|name| text(place.write(format!("{name}/data"), "seen\n")));
+    for file in [&first, &second] {
+        place.says(&["learn", "--", "cat", file]);
+    }
+    let policy = place.read("work/polder.yaml");
+    assert!(policy.contains(&first) && policy.contains(&second) && policy.contains("from 2 runs"), "{policy}");
+    let script = format!("set -e; cat {first}; cat {second}; cat {third}");
+    assert_ne!(place.says(&["learn", "--", "sh", "-c", &script]).code, 0);
+    let learnt = place.says(&["learn", "--", "sh", "-c", &script]);
+    assert_eq!((learnt.code, learnt.out.as_str()), (0, "seen\nseen\nseen\n"), "{learnt:?}");
+    assert_eq!(trusted(&place, "native", &script).code, 0);
+    // The same in one call, in another file.
+    let learnt = place.says(&["learn", "--to", "../ci.yaml", "--rounds", "5", "--", "sh", "-c", &script]);
+    assert_eq!(learnt.code, 0, "{learnt:?}");
+    fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    let learnt = place.says(&["learn", "--to", "../ci2.yaml", "--rounds", "5", "--json", "--", "sh", "-c", &script]);
+    assert_eq!(learnt.code, 0, "{learnt:?}");
+    let told: Value = serde_json::from_str(learnt.out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(told["lesson"]["runs"], 4, "one for each file, and one that asked for nothing new: {told}");
+    assert_eq!(place.says(&["run", "--config", "../ci2.yaml", "--", "sh", "-c", &script]).code, 0);
+}
+
+#[test]
+fn what_is_sensitive_is_listed_and_never_granted() {
+    let place = Place::new();
+    let secrets =
+        [".ssh/id_ed25519", ".aws/credentials", ".bash_history", ".config/chromium/Default/Cookies", "site.pem"]
+            .map(|name| text(place.write(format!("home/{name}"), "a-secret\n")));
+    let plain = text(place.write("home/notes", "plain\n"));
+    let script = format!(
+        "cat {} {plain}; python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 9))'",
+        secrets.join(" ")
+    );
+    let control = place.sh(&format!("cat {}", secrets.join(" ")));
+    assert_eq!(control.out.matches("a-secret").count(), secrets.len(), "the control");
+    for engine in ENGINES {
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "3", "--", "sh", "-c", &script]);
+        assert!(!learnt.out.contains("a-secret"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        let granted: String = policy.lines().filter(|line| !line.starts_with('#')).collect();
+        for secret in &secrets {
+            assert!(!granted.contains(secret.as_str()), "{secret} is granted: {policy}");
+            assert!(policy.contains(&format!("#   fs.read={secret}")), "{secret} is not listed: {policy}");
+        }
+        assert!(granted.contains(&plain) && !granted.contains("network"), "{policy}");
+        assert!(policy.contains("#   net=full (it opens the host's whole network"), "{policy}");
+        let used = trusted(&place, engine, &script);
+        assert!(used.out.contains("plain") && !used.out.contains("a-secret"), "{used:?}");
+    }
+}
+
+#[test]
+fn what_somebody_else_wrote_is_neither_read_nor_replaced() {
+    let place = Place::new();
+    let data = text(place.write("other/data", "seen\n"));
+    place.write("work/polder.yaml", "sandboxes: {a: {}}\nsandbox: a\n");
+    let said = place.says(&["learn", "--", "cat", &data]);
+    assert!(said.code == 125 && said.err.contains("not as `polder learn` wrote it"), "{said:?}");
+    fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    // A command cannot teach more than it was denied: not by the file, and not by what is remembered.
+    let script = format!(
+        "cat {data}; echo 'sandboxes: {{learned: {{network: true}}}}' > polder.yaml; echo x > ~/.local/state/polder/learned/x"
+    );
+    place.says(&["learn", "--", "sh", "-c", &script]);
+    let policy = place.read("work/polder.yaml");
+    assert!(policy.contains(&data) && !policy.contains("network: true"), "{policy}");
+    place.write("work/polder.yaml", policy.replace("read_only: true", "read_only: false"));
+    let said = place.says(&["learn", "--", "cat", &data]);
+    assert!(said.code == 125 && place.read("work/polder.yaml").contains("read_only: false"), "{said:?}");
+    let target = place.write("target", "theirs");
+    symlink(&target, place.dir().join("link.yaml")).expect("a link");
+    let said = place.says(&["learn", "--to", "../link.yaml", "--", "cat", &data]);
+    assert_eq!((said.code, place.read("target").as_str()), (125, "theirs"), "{said:?}");
+}
+
+#[test]
+fn tightening_says_what_is_granted_and_not_asked_for() {
+    let place = Place::new();
+    let [needed, unused, wide, aside] = ["needed", "unused", "wide", "aside"].map(|name| {
+        place.write(format!("{name}/data"), "seen\n");
+        text(place.dir().join(name))
+    });
+    let config = format!(
+        "sandboxes:\n  a:\n    network: true\n    bind_paths:\n      - {{host: {needed}/data}}\n      - {{host: {unused}}}\n      - {{host: {wide}, read_only: false}}\n      - {{host: {aside}, container: /aside}}\nsandbox: a\n"
+    );
+    let config = text(place.write("policy.yaml", config));
+    let script = format!("set -e; cat {needed}/data; cat {wide}/data");
+    for engine in ENGINES {
+        let flags = ["learn", "--tighten", "--engine", engine, "--config", &config];
+        let said = place.says(&[&flags[..], &["--json", "--", "sh", "-c", &script]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        let told: Value = serde_json::from_str(said.out.lines().last().expect("a line")).expect("JSON");
+        let finding = |grant: &str| {
+            let findings = told["findings"].as_array().expect("findings");
+            let found = findings.iter().find(|finding| finding["grant"] == grant);
+            found.unwrap_or_else(|| panic!("{grant}: {told:#}")).clone()
+        };
+        assert_eq!(finding(&format!("fs.read={needed}/data"))["finding"], "needed");
+        assert_eq!(finding(&format!("fs.read={unused}"))["finding"], "unused");
+        assert_eq!(finding("net=full")["finding"], "unused");
+        assert_eq!(finding(&format!("fs.read={aside}"))["finding"], "not-judged");
+        let narrower = finding(&format!("fs.write={wide}"));
+        assert_eq!(
+            (&narrower["finding"], &narrower["asked"][0]),
+            (&"narrower".into(), &format!("fs.read={wide}/data").into())
+        );
+        assert!(
+            finding(&format!("fs.read={unused}"))["origin"]
+                .as_str()
+                .is_some_and(|origin| origin.contains("policy.yaml:6"))
+        );
+        let said = place.says(&[&flags[..], &["--", "sh", "-c", &script]].concat());
+        assert!(said.out.contains(&format!("unused      fs.read={unused}")), "{said:?}");
+    }
+    assert!(!place.has("work/polder.yaml"), "nothing is written");
+}
