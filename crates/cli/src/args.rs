@@ -106,6 +106,12 @@ pub(crate) struct PolicyArgs {
     /// Keep changes apart from the real tree.
     #[arg(long, help_heading = "Policy")]
     pub(crate) cow: bool,
+    /// Work on a private copy of what git knows of the tree, uncommitted changes included.
+    #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) worktree: bool,
+    /// The same, with files that git does not know yet; ignored ones stay out.
+    #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) untracked: bool,
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
@@ -658,6 +664,8 @@ impl PolicyArgs {
             workdir,
             untrusted,
             cow,
+            worktree,
+            untracked,
             workspace,
             from,
             discard,
@@ -682,6 +690,8 @@ impl PolicyArgs {
             env,
             read_only: read_only.then_some(true),
             cow: cow.then_some(true),
+            worktree: worktree.then_some(true),
+            untracked: untracked.then_some(true),
             workspace,
             from,
             discard: discard.then_some(true),
