@@ -1,7 +1,7 @@
 //! Whoever has the secrets of a call: variables are read each time, tokens that had to be asked for are used again while
 //! they have most of their time left. In memory alone.
 
-use crate::app::{App, Ask, Minted};
+use crate::app::{App, Minted};
 use crate::secret::Secret;
 use crate::source::{self, SourceError};
 use crate::web::Web;
@@ -17,18 +17,13 @@ const LEFT_MIN: Duration = Duration::from_secs(45 * 60);
 
 /// The secrets of one call.
 pub struct Keeper {
-    ask: Box<dyn Ask + Send + Sync>,
     minted: Mutex<BTreeMap<String, Minted>>,
 }
 
 impl Keeper {
     /// Asks over the network where something has to be asked for, and not before.
     pub fn new() -> Self {
-        Self::asking(Box::new(Web))
-    }
-
-    fn asking(ask: Box<dyn Ask + Send + Sync>) -> Self {
-        Self { ask, minted: Mutex::new(BTreeMap::new()) }
+        Self { minted: Mutex::new(BTreeMap::new()) }
     }
 
     /// The secret at the place that a policy names.
@@ -49,7 +44,7 @@ impl Keeper {
         if let Some(known) = minted.get(&name).filter(fresh) {
             return Ok(Secret::new(known.token.reveal().clone()));
         }
-        let new = app.mint(self.ask.as_ref(), now)?;
+        let new = app.mint(&Web, now)?;
         let token = Secret::new(new.token.reveal().clone());
         minted.insert(name, new);
         Ok(token)
