@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod exit;
 mod explain;
+mod grant;
 mod learn;
 mod render;
 mod run;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::explain(&args),
         Verb::Why(args) => why::why(&args),
         Verb::Learn(args) => learn::learn(&args),
+        Verb::Grant(args) => grant::grant(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),

@@ -59,6 +59,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
         Supervision {
             signals: Some(&signals),
             ahead: None,
+            session: None,
             parting: polder_run::Parting::Leave,
             sink: &mut |event| {
                 noting.hear(&event);

@@ -8,7 +8,7 @@ use crate::planned::{Begun, Planned};
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
-use polder_run::{Parting, Streams, Supervision};
+use polder_run::{Parting, Session, Streams, Supervision};
 use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
 use polder_sys::wait::{self, Signals};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +48,8 @@ pub struct PlannedSteps {
     start: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     recorder: Recorder,
+    /// What the steps share: one container, for example, for all that use the same sandbox.
+    session: Session,
 }
 
 /// One of them.
@@ -141,7 +143,8 @@ impl PlannedSteps {
         let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
         let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
         let (asked, environment) = (asked.clone(), environment.clone());
-        Ok(Self { graph, steps: planned, at_once, asked, root, start, environment, recorder })
+        let session = Session::new();
+        Ok(Self { graph, steps: planned, at_once, asked, root, start, environment, recorder, session })
     }
 
     /// The steps, in the order in which they are told.
@@ -156,7 +159,7 @@ impl PlannedSteps {
 
     /// Refuses everything when one of the steps could not run: a run that begins must not find that out in its middle.
     pub fn judged(self) -> Result<Self, Error> {
-        let Self { graph, steps, at_once, asked, root, start, environment, recorder } = self;
+        let Self { graph, steps, at_once, asked, root, start, environment, recorder, session } = self;
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
         for step in steps {
             let PlannedStep { work, policy, planned, scope_env, waits_for } = step;
@@ -166,7 +169,7 @@ impl PlannedSteps {
             }
         }
         if refused.is_empty() {
-            Ok(Self { graph, steps: kept, at_once, asked, root, start, environment, recorder })
+            Ok(Self { graph, steps: kept, at_once, asked, root, start, environment, recorder, session })
         } else {
             Err(Error::Steps(refused))
         }
@@ -409,7 +412,9 @@ impl PlannedSteps {
                     tell(Message::Event(event))
                 })
             };
-            let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
+            let session = Some(self.session.clone());
+            let supervision =
+                Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
             let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
             entry.end(&ended).map_err(Unrecorded::Log)?;
             // A record is a help, and a step did what it did without it.
