@@ -169,6 +169,18 @@ fn a_link_that_a_command_made_leads_nowhere() {
 }
 
 #[test]
+fn where_there_is_nothing_to_learn_nothing_is_written() {
+    let place = Place::new();
+    let said = place.says(&["learn", "--", "echo", "fine"]);
+    assert!(said.code == 0 && said.out == "fine\n" && said.err.contains("no policy is needed"), "{said:?}");
+    let said = place.says(&["learn", "--", "no-such-command"]);
+    assert!(said.code == 125 && said.err.contains("nothing to learn"), "{said:?}");
+    let said = place.says(&["learn", "--observe", "cheap", "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("leave --observe out"), "{said:?}");
+    assert!(!place.has("work/polder.yaml") && !place.has("home/.local/state/polder/learned"));
+}
+
+#[test]
 fn what_somebody_else_wrote_is_neither_read_nor_replaced() {
     let place = Place::new();
     let data = text(place.write("other/data", "seen\n"));

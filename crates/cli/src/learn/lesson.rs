@@ -37,6 +37,12 @@ impl Lesson {
         Self { runs: 0, granted: BTreeMap::new(), held: BTreeMap::new(), refused: BTreeMap::new() }
     }
 
+    /// Whether nothing was ever asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { runs: _, granted, held, refused } = self;
+        granted.is_empty() && held.is_empty() && refused.is_empty()
+    }
+
     /// Adds one run; says whether the next one may come further.
     pub(super) fn add(&mut self, violations: &[Violation], worry: Worry<'_>) -> bool {
         self.runs += 1;
