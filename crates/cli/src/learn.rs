@@ -39,6 +39,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
     let (mut name, mut home, mut last) = (None, home(), 0);
+    policy.allow.iter().for_each(|grant| memory.lesson.give(grant));
     for _ in 0..*rounds {
         let mut policy = watching(policy)?;
         // The file counts before anybody trusts it, because it is what this very command wrote.
@@ -52,6 +53,10 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         if !memory.lesson.add(&violations, &|path| worry::worry(path, &home)) {
             break;
         }
+    }
+    if memory.lesson.is_empty() {
+        say("the command asked for nothing that it does not have; no policy is needed, and none was written");
+        return Ok(last);
     }
     let worry = |path: &Path| worry::worry(path, &home);
     let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &worry);
@@ -76,7 +81,14 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     recorded?;
     match outcome.ending {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
-        _ => Ok((violations, code(&outcome))),
+        Ending::NotFound | Ending::NotExecutable(_) => Err(Failure::new(
+            "the command does not exist in the sandbox or cannot be executed there, so there is nothing to learn; \
+             --bind shows more of the host",
+        )),
+        Ending::Lost => Err(Failure::new("the sandbox vanished and took the command with it; nothing was written")),
+        Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut | Ending::LimitReached => {
+            Ok((violations, code(&outcome)))
+        }
     }
 }
 
