@@ -18,7 +18,7 @@ use std::path::PathBuf;
   polder shell                            a shell in the sandbox
   polder doctor                           what this machine can enforce
 
-Exit code: the command's own; 124 timed out; 125 polder could not do its part; 126 and 127 the command
+Exit code: the command's own; 124 timed out; 125 polder could not do its part; 126 and 127 the command \
 cannot be executed or does not exist; 128+n ended by signal n."
 )]
 pub(crate) struct Cli {
@@ -42,6 +42,8 @@ pub(crate) enum Verb {
     Why(Box<WhyArgs>),
     /// Run a command, see what it is denied, and write the smallest policy that lets it.
     Learn(Box<LearnArgs>),
+    /// Name the flag by which a new run has a grant; a run that has begun takes none.
+    Grant(GrantArgs),
     /// Look at what a command changed in a workspace of its own, and keep what is wanted.
     Workspace(WorkspaceArgs),
     /// Check, show or describe the configuration.
@@ -104,6 +106,12 @@ pub(crate) struct PolicyArgs {
     /// Keep changes apart from the real tree.
     #[arg(long, help_heading = "Policy")]
     pub(crate) cow: bool,
+    /// Work on a private copy of what git knows of the tree, uncommitted changes included.
+    #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) worktree: bool,
+    /// The same, with files that git does not know yet; ignored ones stay out.
+    #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) untracked: bool,
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
@@ -250,9 +258,9 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of
-their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of
-files that could not be read; run again with --observe exact."
+    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of \
+their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of \
+files that could not be read or removed; run again with --observe exact."
 )]
 pub(crate) struct ExplainArgs {
     /// The run, by its name or the beginning of it; the newest when no name is given.
@@ -291,8 +299,8 @@ pub(crate) struct WhyArgs {
   polder learn --to ci.yaml -- make test       another file; `polder run --config ci.yaml` uses it
   polder learn --tighten -- make test          what the policy grants and the command does not ask for
 
-Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and
-protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is
+Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and \
+protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is \
 remembered; removing the file begins anew. Every round runs the command.
 
 Exit code: the command's own; with --tighten 1 if the command ends otherwise with what it asked for.")]
@@ -314,6 +322,29 @@ pub(crate) struct LearnArgs {
     /// The command and its arguments.
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What a run may do is fixed before its command starts, by every engine of this build. So this grants nothing: it names \
+the flag for a new run, and ends with 125."
+)]
+pub(crate) struct GrantArgs {
+    /// The run, as its events name it.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// What to allow: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
+    #[arg(value_name = "GRANT")]
+    pub(crate) grant: Grant,
+    /// For so long, such as 10m.
+    #[arg(long = "for", value_name = "SPAN")]
+    pub(crate) span: Option<String>,
+    /// For one use.
+    #[arg(long, conflicts_with = "span")]
+    pub(crate) once: bool,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -380,13 +411,13 @@ pub(crate) struct WorkspaceDiffArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What the host would execute later by itself (git hooks and configuration, CI workflows, editor tasks, shell
-files, lifecycle scripts, agent instructions, …) is held back until it is named by --include-held. What the host changed
+    after_help = "What the host would execute later by itself (git hooks and configuration, CI workflows, editor tasks, shell \
+files, lifecycle scripts, agent instructions, …) is held back until it is named by --include-held. What the host changed \
 since the run began is left alone until it is named by --force.
 
 An apply is a transaction: it happens, or it does not. One that was killed is resumed or aborted.
 
-Exit code: 0 everything that was asked for is in place, apart from what is held back; 1 something was left out because
+Exit code: 0 everything that was asked for is in place, apart from what is held back; 1 something was left out because \
 of a conflict or because it cannot be applied; 125 nothing was applied, and the reason is on stderr."
 )]
 pub(crate) struct WorkspaceApplyArgs {
@@ -633,6 +664,8 @@ impl PolicyArgs {
             workdir,
             untrusted,
             cow,
+            worktree,
+            untracked,
             workspace,
             from,
             discard,
@@ -657,6 +690,8 @@ impl PolicyArgs {
             env,
             read_only: read_only.then_some(true),
             cow: cow.then_some(true),
+            worktree: worktree.then_some(true),
+            untracked: untracked.then_some(true),
             workspace,
             from,
             discard: discard.then_some(true),

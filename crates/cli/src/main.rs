@@ -10,12 +10,14 @@ mod config;
 mod doctor;
 mod exit;
 mod explain;
+mod grant;
 mod learn;
 mod render;
 mod run;
 mod service;
 mod shell;
 mod steps;
+mod telemetry;
 mod trust;
 mod why;
 mod workspace;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Ok(verb) => verb,
         Err(error) => return exit::usage(&error),
     };
+    let telemetry = telemetry::start();
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::explain(&args),
         Verb::Why(args) => why::why(&args),
         Verb::Learn(args) => learn::learn(&args),
+        Verb::Grant(args) => grant::grant(&args),
         Verb::Workspace(args) => workspace::workspace(args),
         Verb::Config(args) => config::config(args),
         Verb::Audit(args) => audit::audit(args),
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),
     };
+    telemetry::finish(telemetry);
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => exit::failed(&failure),

@@ -35,6 +35,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
             entries: entries.iter().map(|(path, entry)| (Path::new(root).join(path), entry.clone())).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::from([
                 source("/Users/u/.gitconfig", "/Users/u/.gitconfig", Entry::File { links: 1 }),

@@ -204,6 +204,8 @@ pub struct TreeFacts {
     pub submodules: Vec<PathBuf>,
     /// Where something else is mounted below the workspace; looked for only where that matters.
     pub mounts: Vec<PathBuf>,
+    /// For a workspace that is a private copy of what git knows: what the copy is made of.
+    pub captured: Option<CapturedFacts>,
     /// Every bind source of the policy, resolved; absent when it does not exist.
     pub sources: BTreeMap<PathBuf, Resolved>,
 }
@@ -231,6 +233,15 @@ pub struct Resolved {
     pub path: PathBuf,
     /// What it is.
     pub entry: Entry,
+}
+
+/// What a private copy of a repository's tree is made of. The other facts speak of the copy then, at the paths of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedFacts {
+    /// Where the repository and its submodules keep their objects, which the copy borrows.
+    pub objects: Vec<PathBuf>,
+    /// A mark of everything that is copied: whoever copies looks whether it is still the same.
+    pub digest: String,
 }
 
 /// A linked git worktree whose back link was checked.

@@ -1,7 +1,7 @@
 //! A plan as text: what `--dry-run` prints, and what the hash is taken over.
 
 use crate::plan::{Caches, MaskKind, Plan, Reserved, Role, Sharing, SystemKind, World};
-use polder_facts::Sourced;
+use polder_facts::{Origin, Sourced};
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
@@ -38,6 +38,7 @@ impl fmt::Display for Plan {
             network,
             workspace,
             observe,
+            scope,
             limits,
             image,
             caches,
@@ -144,13 +145,17 @@ impl fmt::Display for Plan {
             WorkspaceMode::Cow => "cow",
             WorkspaceMode::Worktree => "worktree",
         };
-        let Workspace { mode: _, name, from, keep } = &workspace.value;
+        let Workspace { mode: _, name, from, keep, untracked } = &workspace.value;
         let name = name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
         let from = from.as_deref().map(|from| format!(", begins with those of {from}")).unwrap_or_default();
         let kept = if *keep { "" } else { ", thrown away at the end" };
-        out.row("changes", &format!("{mode}{name}{from}{kept}"), &workspace.origin)?;
+        let untracked = if *untracked { ", with files that git does not know" } else { "" };
+        out.row("changes", &format!("{mode}{name}{untracked}{from}{kept}"), &workspace.origin)?;
         if *world == World::Made {
             out.row("observe", observe.value.name(), &observe.origin)?;
+        }
+        if scope.origin != Origin::BuiltIn {
+            out.row("scope", scope.value.name(), &scope.origin)?;
         }
         print_limits(&mut out, limits)?;
         if let Some(Sourced { value, origin }) = image {

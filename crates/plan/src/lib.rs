@@ -26,4 +26,4 @@ pub use plan::{
 };
 pub use sensitive::{is_probing, risk};
 pub use standing::{Denied, Standing, Way, Wish};
-pub use view::STATE;
+pub use view::{BORROWED, STATE};

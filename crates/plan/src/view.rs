@@ -38,6 +38,9 @@ const CONFIGURATION: &[Configuration] = &[
 /// Places inside that are polder's own: a bind there would undo the sandbox.
 const OWN_PLACES: [&str; 5] = ["/proc", "/dev", "/sys", "/run/polder", "/.polder"];
 
+/// Where objects of the host's repositories are shown to a private copy.
+pub const BORROWED: &str = "/run/objects";
+
 /// Where a service finds what it keeps between its starts. The same for every service, so that its own settings can say it.
 pub const STATE: &str = "/var/lib/service";
 
@@ -75,7 +78,10 @@ pub(crate) fn build(
         role: Role::Workspace,
         origin: policy.workdir.origin.clone(),
     }];
-    shown.extend(repository(policy, host));
+    shown.extend(match policy.workspace.value.mode {
+        WorkspaceMode::Direct | WorkspaceMode::Cow => repository(policy, host).into_iter().collect(),
+        WorkspaceMode::Worktree => borrowed_objects(host),
+    });
     shown.extend(binds(world, policy, host, &mut faults));
     shown.extend(state(policy, &mut faults));
     // In the host's own world nothing can appear where it is not; the engines of that world say so.
@@ -156,8 +162,30 @@ fn repository(policy: &Policy, host: &HostFacts) -> Option<Shown> {
     })
 }
 
+/// Where a private copy of a repository finds the objects that it borrows: at places of our own, because a path of the
+/// host could lie in the copy itself.
+fn borrowed_objects(host: &HostFacts) -> Vec<Shown> {
+    let objects = host.tree.captured.iter().flat_map(|captured| captured.objects.iter().enumerate());
+    let shown = objects.filter_map(|(index, path)| {
+        Some(Shown {
+            host: HostPath::new(path).ok()?,
+            guest: GuestPath::new(format!("{BORROWED}/{index}")).ok()?,
+            access: Access::ReadOnly,
+            directory: true,
+            role: Role::Repository,
+            origin: Origin::BuiltIn,
+        })
+    });
+    shown.collect()
+}
+
 fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
+    let writable = policy.binds.iter().filter(|bind| bind.value.access == Access::ReadWrite);
+    let written: Vec<&Path> = writable
+        .filter_map(|bind| host.tree.sources.get(bind.value.host.as_path()))
+        .map(|resolved| resolved.path.as_path())
+        .collect();
     for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
         let Some(resolved) = host.tree.sources.get(source.as_path()) else {
             faults.push(Fault::new(
@@ -173,6 +201,16 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
                 origin.clone(),
                 format!("the bind source `{source}` leads out of the workspace, to `{}`", resolved.path.display()),
                 "a command may have made that link; name the place that it leads to",
+            ));
+            continue;
+        }
+        let led = written.iter().find(|place| source.as_path().starts_with(place) && !resolved.path.starts_with(place));
+        if let Some(place) = led {
+            let place = place.display();
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("the bind source `{source}` leads out of `{place}`, to `{}`", resolved.path.display()),
+                format!("commands write in `{place}` and may have made that link; name the place that it leads to"),
             ));
             continue;
         }
@@ -461,7 +499,9 @@ impl Masks<'_> {
         for path in self.host.tree.submodules.clone() {
             self.add_path(MaskKind::Protect, &path, &origin);
         }
-        if let Some(worktree) = self.host.tree.worktree.clone() {
+        // A private copy is a repository of its own, whatever the tree is.
+        let linked = self.host.tree.worktree.clone();
+        if let Some(worktree) = linked.filter(|_| self.policy.workspace.value.mode != WorkspaceMode::Worktree) {
             self.add_path(MaskKind::Protect, &root.join(".git"), &origin);
             for name in ["hooks", "config"] {
                 self.add_path(MaskKind::Protect, &worktree.common_dir.join(name), &origin);

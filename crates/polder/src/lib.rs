@@ -24,7 +24,27 @@
 //! # }
 //! ```
 //!
-//! The same without blocking, on any executor:
+//! What happens can be followed while it happens, with as much memory as a few events take:
+//!
+//! ```
+//! # use polder::{EventKind, Sandbox};
+//! # fn main() -> Result<(), polder::Error> {
+//! # let directory = std::env::temp_dir().join(format!("polder-doc-events-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory).unwrap();
+//! for event in Sandbox::in_directory(&directory).plan(["sh", "-c", "mkdir /opt/x; echo done"])?.events()? {
+//!     match event.kind {
+//!         EventKind::Output(stream, bytes) => println!("{stream:?}: {}", String::from_utf8_lossy(&bytes)),
+//!         EventKind::Violation(violation) => println!("denied {}; ask for {:?}", violation.target, violation.grant),
+//!         EventKind::Exit(outcome) => assert!(outcome.success()),
+//!         _ => {}
+//!     }
+//! }
+//! # std::fs::remove_dir_all(&directory).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The same without blocking, on any executor ([`Events::next_event`] waits for one event in the same way):
 //!
 //! ```
 //! # use polder::Sandbox;
@@ -40,13 +60,16 @@ pub mod audit;
 pub mod caches;
 pub mod config;
 mod credentials;
+pub mod deeds;
 mod error;
+mod events;
 pub mod json;
 mod noting;
 mod planned;
 pub mod records;
 mod sandbox;
 mod service;
+mod session;
 mod shim;
 mod steps;
 mod survey;
@@ -54,10 +77,12 @@ pub mod trust;
 
 pub use credentials::{Redaction, Secrets};
 pub use error::Error;
+pub use events::{Events, NextEvent};
 pub use noting::Noting;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
 pub use sandbox::Sandbox;
 pub use service::{NoState, ServiceName, ServiceNameError};
+pub use session::Session;
 pub use shim::become_shim_if_asked;
 pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
 pub use survey::{Surveyed, reference, survey};
@@ -66,7 +91,7 @@ pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit,
 pub use polder_engines::{all as engines, vocabulary};
 pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
-    Probe, Progress, RunId, Usage, Violation,
+    Probe, Progress, RunId, Span, Usage, Violation,
 };
 pub use polder_plan::{ALLOWANCE, Allowance, Plan, Says, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};

@@ -68,6 +68,7 @@ pub fn reference(world: World, host: &HostFacts) -> Plan {
         entries: BTreeMap::new(),
         matches: BTreeMap::new(),
         mounts: Vec::new(),
+        captured: None,
         submodules: Vec::new(),
         sources: BTreeMap::new(),
     };

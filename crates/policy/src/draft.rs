@@ -56,6 +56,7 @@ impl Draft {
             workdir,
             workspace,
             observe,
+            scope,
             env_pass,
             env_set,
             binds,
@@ -83,6 +84,7 @@ impl Draft {
         replace(&mut policy.workdir, workdir);
         replace(&mut policy.workspace, workspace);
         replace(&mut policy.observe, observe);
+        replace(&mut policy.scope, scope);
         self.env_pass.extend(env_pass.iter().flat_map(|list| &list.value).cloned());
         policy.env.set.extend_from_slice(env_set);
         policy.binds.extend(binds.iter().flat_map(|list| &list.value).cloned());
@@ -128,7 +130,19 @@ impl Draft {
             self.network_implied = false;
         }
         if let Some(cow) = &said.cow {
-            self.apart(cow, |workspace| workspace.mode = WorkspaceMode::Cow);
+            self.apart(cow, |workspace| {
+                workspace.mode = WorkspaceMode::Cow;
+                workspace.untracked = false;
+            });
+        }
+        if let Some(worktree) = &said.worktree {
+            self.apart(worktree, |workspace| workspace.mode = WorkspaceMode::Worktree);
+        }
+        if let Some(untracked) = &said.untracked {
+            self.apart(untracked, |workspace| {
+                workspace.mode = WorkspaceMode::Worktree;
+                workspace.untracked = true;
+            });
         }
         if let Some(name) = &said.workspace_name {
             self.apart(name, |workspace| workspace.name = Some(name.value.clone()));

@@ -26,6 +26,10 @@ pub struct Overrides {
     pub read_only: Option<bool>,
     /// `--cow`.
     pub cow: Option<bool>,
+    /// `--worktree`.
+    pub worktree: Option<bool>,
+    /// `--untracked`.
+    pub untracked: Option<bool>,
     /// `--workspace NAME`.
     pub workspace: Option<String>,
     /// `--from NAME`.
@@ -71,6 +75,8 @@ impl Overrides {
             env: Vec::new(),
             read_only: None,
             cow: None,
+            worktree: None,
+            untracked: None,
             workspace: None,
             from: None,
             discard: None,
@@ -107,6 +113,8 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         env,
         read_only,
         cow,
+        worktree,
+        untracked,
         workspace,
         from,
         discard,
@@ -132,6 +140,12 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
     read_only.iter().for_each(|value| said.read_only(*value, &flag("--read-only")));
     if *cow == Some(true) {
         said.cow = Some(Sourced::new((), flag("--cow")));
+    }
+    if *worktree == Some(true) {
+        said.worktree = Some(Sourced::new((), flag("--worktree")));
+    }
+    if *untracked == Some(true) {
+        said.untracked = Some(Sourced::new((), flag("--untracked")));
     }
     said.workspace_name = workspace.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--workspace")));
     said.workspace_from = from.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--from")));

@@ -31,6 +31,8 @@ pub(crate) struct Said<'a> {
     /// Peers that grants add.
     pub(crate) peers: Vec<Sourced<String>>,
     pub(crate) cow: Option<Sourced<()>>,
+    pub(crate) worktree: Option<Sourced<()>>,
+    pub(crate) untracked: Option<Sourced<()>>,
     pub(crate) workspace_name: Option<Sourced<String>>,
     pub(crate) untrusted: Option<Sourced<()>>,
     pub(crate) workspace_from: Option<Sourced<String>>,
@@ -48,6 +50,8 @@ impl<'a> Said<'a> {
             network: None,
             peers: Vec::new(),
             cow: None,
+            worktree: None,
+            untracked: None,
             workspace_name: None,
             untrusted: None,
             workspace_from: None,

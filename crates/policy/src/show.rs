@@ -24,6 +24,7 @@ pub fn show(policy: &Policy) -> String {
         workdir,
         workspace,
         observe,
+        scope,
         env,
         binds,
         limits,
@@ -48,12 +49,14 @@ pub fn show(policy: &Policy) -> String {
     show_network(&mut lines, network);
     lines.value("read_only", access.value == Access::ReadOnly, &access.origin);
     lines.value("observe", observe.value.name(), &observe.origin);
+    lines.value("scope", scope.value.name(), &scope.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
-    let Workspace { mode, name, from, keep } = &workspace.value;
+    let Workspace { mode, name, from, keep, untracked } = &workspace.value;
     let said = |key, name: &Option<String>| name.as_ref().map(|name| format!(", {key}: {}", quoted(name)));
     let (name, from) = (said("name", name).unwrap_or_default(), said("from", from).unwrap_or_default());
     let keep = if *keep { "" } else { ", keep: false" };
-    lines.value("workspace", format!("{{mode: {}{name}{from}{keep}}}", mode.name()), &workspace.origin);
+    let untracked = if *untracked { ", untracked: true" } else { "" };
+    lines.value("workspace", format!("{{mode: {}{name}{from}{keep}{untracked}}}", mode.name()), &workspace.origin);
     let EnvRules { pass, set } = env;
     lines.list("env_passthrough", pass, env_word);
     // The last value of a variable is the one that holds.

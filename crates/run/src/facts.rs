@@ -1,6 +1,7 @@
 //! Gathering what a plan needs to know about this machine, this user and this workspace.
 
 use crate::cache;
+use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
 use polder_plan::cache_candidates;
@@ -22,6 +23,9 @@ pub enum FactsError {
         /// Why.
         source: std::io::Error,
     },
+    /// There is nothing to make a worktree of.
+    #[error(transparent)]
+    Worktree(#[from] crate::WorkspaceError),
     /// A pattern is not one.
     #[error("{origin}: `{pattern}` is not a pattern: {reason}")]
     Pattern {
@@ -58,33 +62,39 @@ pub fn gather(
 ) -> Result<HostFacts, FactsError> {
     let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
     let root = look::resolve(workspace).map_err(fault)?;
+    let user = look::user(&environment, &root);
+    // A copy that is there already is looked at itself; a new one is made of what the tree has.
+    let copy = worktree::copy(policy, &root, &user, &environment)?;
+    let seen = copy.as_ref().and_then(worktree::Copy::place).unwrap_or(&root).to_owned();
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
-    let mut literals: Vec<PathBuf> = asked.map(|name| root.join(name)).collect();
+    let mut literals: Vec<PathBuf> = asked.map(|name| seen.join(name)).collect();
     if let Some(Image::Compose { file, .. }) = policy.image.as_ref().map(|image| &image.value) {
-        literals.extend(Some(PathBuf::from(file)).filter(|file| file.starts_with(&root)));
+        literals.extend(Path::new(file).strip_prefix(&root).ok().map(|below| seen.join(below)));
     }
     let mut patterns = Vec::new();
     for rule in policy.protect.iter().chain(&policy.deny_read) {
         if is_glob(&rule.value.0) {
             patterns.push(rule);
         } else {
-            literals.push(root.join(&rule.value.0));
+            literals.push(seen.join(&rule.value.0));
         }
     }
     let mut matches = BTreeMap::new();
     for Sourced { value: PathPattern(text), origin } in patterns {
-        let found = expand(&root, text, origin)?;
+        let found = expand(&seen, text, origin)?;
         literals.extend(found.iter().cloned());
         matches.insert(text.clone(), found);
     }
     let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
     let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
-    let user = look::user(&environment, &root);
     let store = store(policy, &root, &user, &environment);
     literals.extend(store.clone());
-    let mut tree = look::tree(&root, &start, &literals, &sources).map_err(fault)?;
+    let mut tree = look::tree(&seen, &start, &literals, &sources).map_err(fault)?;
     tree.matches = matches;
+    if let Some(copy) = &copy {
+        worktree::speak_of(copy, &mut tree, &root);
+    }
     if policy.workspace.value.mode == WorkspaceMode::Cow {
         tree.mounts = look::mounts_below(&root).map_err(fault)?;
     }

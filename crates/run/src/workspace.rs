@@ -3,11 +3,14 @@
 //! It is held from beginning to end, so that two runs never write to one layer. Whatever goes wrong here ends the run: a
 //! command that was to change a copy never gets the real tree instead.
 
+use crate::worktree;
 use polder_engine::Layers;
-use polder_facts::{EventKind, HostFacts, HostPath};
+use polder_facts::{CapturedFacts, EventKind, HostFacts, HostPath};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
 use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +59,12 @@ pub enum WorkspaceError {
         /// Where it led.
         to: PathBuf,
     },
+    /// The tree is not what the plan was made for.
+    #[error("`{}` changed while the run was prepared, so that its copy is not what the plan speaks of; run again", root.display())]
+    CopiedOtherwise {
+        /// The tree.
+        root: PathBuf,
+    },
     /// The lock could not be handed to the sandbox.
     #[error("cannot share the lock of the workspace `{name}` with the sandbox")]
     Lock {
@@ -94,9 +103,7 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
         WorkspaceMode::Cow => Mode::Cow,
         WorkspaceMode::Worktree => Mode::Worktree,
     };
-    let home = host.user.home.join(".local/state/polder/workspaces");
-    let place = Store::place_for(&host.environment).or_else(|| home.is_absolute().then_some(home));
-    let store = Store::open(&place.ok_or(WorkspaceError::NoPlace)?)?;
+    let store = open_store(&host.environment, &host.user.home)?;
     for shown in &plan.files.shown {
         if store.place().starts_with(shown.host.as_path()) {
             let (shown, store) = (shown.host.as_path().to_owned(), store.place().to_owned());
@@ -106,9 +113,13 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
     let root = host.tree.root.as_path();
     let named = |name: &Option<String>| name.as_ref().map(|name| name.parse::<Name>()).transpose();
     let (name, parent) = (named(&asked.name)?, named(&asked.from)?);
-    let begin = Begin { root, name, mode, parent };
+    let capture = match mode {
+        Mode::Cow => None,
+        Mode::Worktree => Some(worktree::capture(asked.untracked, &host.environment, root)?),
+    };
+    let begin = Begin { root, name, mode, parent, capture: capture.as_ref() };
     let (mut workspace, lock) = take(&store, &begin)?;
-    match arrange(&mut workspace, &begin, plan) {
+    match arrange(&mut workspace, &begin, plan, host) {
         Ok(layers) => {
             let keep = if asked.keep { Keep::Changed } else { Keep::Never };
             Ok(Some(Held { workspace, lock, keep, layers }))
@@ -122,9 +133,26 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
     }
 }
 
+/// The store of workspaces for a caller.
+pub(crate) fn open_store(environment: &BTreeMap<OsString, OsString>, home: &Path) -> Result<Store, WorkspaceError> {
+    let home = home.join(".local/state/polder/workspaces");
+    let place = Store::place_for(environment).or_else(|| home.is_absolute().then_some(home));
+    Ok(Store::open(&place.ok_or(WorkspaceError::NoPlace)?)?)
+}
+
 /// Makes sure that a workspace is the one that was meant and may be written, and says what it is made of.
-fn arrange(workspace: &mut Workspace, begin: &Begin<'_>, plan: &Plan) -> Result<Layers, WorkspaceError> {
+fn arrange(
+    workspace: &mut Workspace,
+    begin: &Begin<'_>,
+    plan: &Plan,
+    host: &HostFacts,
+) -> Result<Layers, WorkspaceError> {
     let name = || workspace.name().to_string();
+    let copied = workspace.borrowed()?.map(|(objects, digest)| CapturedFacts { objects, digest });
+    // What the plan hides and protects, it does in the copy that it was made for.
+    if copied != host.tree.captured {
+        return Err(WorkspaceError::CopiedOtherwise { root: begin.root.to_owned() });
+    }
     // The store looks the tree up again; what the plan speaks of was looked up before, without a link in its path.
     if workspace.root() != begin.root {
         return Err(WorkspaceError::Moved { path: begin.root.to_owned(), to: workspace.root().to_owned() });
@@ -139,7 +167,7 @@ fn arrange(workspace: &mut Workspace, begin: &Begin<'_>, plan: &Plan) -> Result<
     }
     workspace.clear_work()?;
     workspace.hide(&hidden(plan, begin.root)?)?;
-    Ok(Layers { lower: vec![host_path(begin.root)?], own: host_path(workspace.place())? })
+    Ok(Layers { lower: vec![host_path(&workspace.base())?], own: host_path(workspace.place())? })
 }
 
 /// The workspace, for this run alone. Another run may throw it away between the two steps; then it is begun anew.

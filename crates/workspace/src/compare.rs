@@ -5,7 +5,6 @@ use crate::content::same_content;
 use crate::marks::{Marks, marks};
 use crate::read::{is_absent, is_whiteout, node};
 use crate::relative::Relative;
-use crate::renames;
 use polder_sys::tree;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,14 +19,22 @@ const PATH_BYTES_MAX: usize = 3900;
 /// Changed paths of one layer: what is more is no review but an attack on the memory of whoever looks.
 const CHANGES_MAX: usize = 1_000_000;
 
+/// Whose the repository at the root of the layer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repository {
+    /// The tree's, like everything else.
+    Trees,
+    /// The workspace's own: it stays there.
+    Own,
+}
+
 /// Everything that the layer changes.
-pub(crate) fn compare(upper: BorrowedFd<'_>, lower: BorrowedFd<'_>) -> io::Result<Changes> {
-    let mut walk = Walk { changes: Vec::new(), forged: Vec::new() };
+pub(crate) fn compare(upper: BorrowedFd<'_>, lower: BorrowedFd<'_>, own: Repository) -> io::Result<Changes> {
+    let mut walk = Walk { changes: Vec::new(), forged: Vec::new(), own };
     // The root of the layer can be opaque no more than any other directory that the tree has.
     let marks = marks(upper, OsStr::new("."))?;
     walk.directory(upper, Some(lower), None, !marks.opaque, 0)?;
-    let Walk { mut changes, forged } = walk;
-    renames::pair(&mut changes, upper, lower)?;
+    let Walk { mut changes, forged, own: _ } = walk;
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Changes { changes, forged })
 }
@@ -35,6 +42,7 @@ pub(crate) fn compare(upper: BorrowedFd<'_>, lower: BorrowedFd<'_>) -> io::Resul
 struct Walk {
     changes: Vec<Change>,
     forged: Vec<Forged>,
+    own: Repository,
 }
 
 impl Walk {
@@ -48,13 +56,16 @@ impl Walk {
         depth: usize,
     ) -> io::Result<()> {
         let names = tree::names(upper)?;
+        let private = path.is_none() && self.own == Repository::Own;
+        let is_own = |name: &OsStr| private && name == ".git";
+        let names: Vec<_> = names.into_iter().filter(|name| !is_own(name)).collect();
         for name in &names {
             let here = at(path, name);
             self.entry(upper, lower, name, &here, merged, depth)?;
         }
         if let (Some(lower), false) = (lower, merged) {
             let kept: BTreeSet<_> = names.iter().collect();
-            for name in tree::names(lower)?.iter().filter(|name| !kept.contains(name)) {
+            for name in tree::names(lower)?.iter().filter(|name| !kept.contains(name) && !is_own(name)) {
                 self.deleted(lower, name, &at(path, name), depth)?;
             }
         }
@@ -200,7 +211,7 @@ fn too_much(what: String) -> io::Error {
 }
 
 /// How two things at one path differ, if they do.
-fn told_apart(
+pub(crate) fn told_apart(
     before: &Node,
     after: &Node,
     upper: BorrowedFd<'_>,

@@ -1,10 +1,13 @@
 //! Every change with what stands against it: what a person decides about, and what an apply obeys.
 
-use crate::change::{Change, Forged, NodeKind, What};
+use crate::change::{Change, Changes, Forged, NodeKind, What};
+use crate::compare::Repository;
 use crate::conflict::{Since, conflict};
 use crate::content::read_bounded;
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
+use crate::known::Known;
+use crate::onto::{Apart, Onto, Three};
 use crate::patterns::Patterns;
 use crate::reach::{self, Reached};
 use crate::read::{open_host_file, open_own_file};
@@ -12,9 +15,10 @@ use crate::relative::Relative;
 use crate::sides::Sides;
 use crate::store::StoreError;
 use crate::workspace::Workspace;
-use crate::{compare, known};
+use crate::{compare, known, onto, renames};
 use polder_sys::tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Larger files are compared, but not shown line by line.
@@ -70,8 +74,8 @@ impl Workspace {
     pub fn review(&self) -> Result<Review, StoreError> {
         let sides = self.sides()?;
         let hidden = Patterns::new(&self.about.hidden).map_err(self.fault("read the hidden paths of"))?;
-        let found = compare::compare(sides.layer.as_fd(), sides.tree.as_fd()).map_err(self.fault("compare"))?;
         let known = known::read(&self.place).map_err(self.fault("read what is known about"))?;
+        let (found, apart) = self.compared(&sides, &known).map_err(self.fault("compare"))?;
         let file_system = tree::file_system(sides.tree.as_fd()).map_err(self.fault("look at the tree of"))?;
         let deleted: BTreeSet<u64> = found
             .changes
@@ -91,9 +95,26 @@ impl Workspace {
         let since = Since { began, file_system, known, deleted, too_many_copies };
         let reached =
             reach::reached(&sides, &self.about.root, &found.changes).map_err(self.fault("look for links in"))?;
-        let against = Against { since, hidden: &hidden, reached: &reached };
+        let against = Against { since, apart: apart.as_ref(), hidden: &hidden, reached: &reached };
         let items = found.changes.into_iter().map(|change| judge(change, against, &sides)).collect();
         Ok(Review { items, forged: found.forged, sides, hidden })
+    }
+
+    /// What the layer changes, as changes of the tree; and for a copy, where tree and copy have come apart.
+    fn compared(&self, sides: &Sides, known: &Known) -> io::Result<(Changes, Option<BTreeMap<Relative, Apart>>)> {
+        let (layer, tree) = (sides.layer.as_fd(), sides.tree.as_fd());
+        let (mut found, apart) = match &sides.base {
+            None => (compare::compare(layer, tree, Repository::Trees)?, None),
+            Some(base) => {
+                let Changes { changes, forged } = compare::compare(layer, base.as_fd(), Repository::Own)?;
+                let Onto { changes, apart } =
+                    onto::onto_tree(changes, Three { layer, base: base.as_fd(), tree }, known)?;
+                (Changes { changes, forged }, Some(apart))
+            }
+        };
+        renames::pair(&mut found.changes, layer, tree)?;
+        found.changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok((found, apart))
     }
 }
 
@@ -101,13 +122,16 @@ impl Workspace {
 #[derive(Clone, Copy)]
 struct Against<'a> {
     since: Since<'a>,
+    /// For a copy: where the tree is not what the command saw. It says more than any stamp.
+    apart: Option<&'a BTreeMap<Relative, Apart>>,
     hidden: &'a Patterns,
     reached: &'a Reached,
 }
 
 fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
-    let Against { since, hidden, reached } = against;
+    let Against { since, apart, hidden, reached } = against;
     let hides = change.paths().any(|path| hidden.has(path));
+    let parted = apart.map(|apart| change.paths().find_map(|path| apart.get(path)));
     let special =
         |node: &Option<crate::Node>| matches!(node.as_ref().map(|node| &node.kind), Some(NodeKind::Special(_)));
     let refused = match &change.after {
@@ -143,9 +167,14 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
     let whys: Vec<_> = change.paths().filter_map(|path| Some((path.clone(), held_for(path)?))).collect();
     let held = whys.first().map(|(_, why)| *why);
     let held_at = whys.into_iter().map(|(path, _)| path).collect();
-    let conflict = conflict(&change, since);
+    let conflict = match parted {
+        None => conflict(&change, since),
+        Some(parted) => parted.map(|parted| parted.why().to_owned()),
+    };
     let stripped = stripped(&change);
-    Item { held, held_at, conflict, refused, hidden: hides, stripped, change }
+    // What the tree has there and the copy had not, the command could not see.
+    let hidden = hides || matches!(parted, Some(Some(Apart::Unseen)));
+    Item { held, held_at, conflict, refused, hidden, stripped, change }
 }
 
 fn as_content(side: Option<Option<&[u8]>>) -> Content<'_> {

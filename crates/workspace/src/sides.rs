@@ -1,5 +1,6 @@
 //! The two sides of a workspace, held open: the layer, and the tree that it belongs to.
 
+use crate::about::Mode;
 use crate::store::StoreError;
 use crate::workspace::Workspace;
 use polder_sys::tree;
@@ -10,6 +11,8 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(crate) struct Sides {
     pub(crate) layer: OwnedFd,
     pub(crate) tree: OwnedFd,
+    /// What the command saw below its layer, where that is a copy.
+    pub(crate) base: Option<OwnedFd>,
 }
 
 impl Workspace {
@@ -21,6 +24,10 @@ impl Workspace {
         if (found.device, found.inode) != (self.about.device, self.about.inode) {
             return Err(StoreError::Replaced { name: self.about.name.clone(), root: self.about.root.clone() });
         }
-        Ok(Sides { layer, tree: root })
+        let base = match self.about.mode {
+            Mode::Cow => None,
+            Mode::Worktree => Some(tree::open_root(&self.base()).map_err(self.fault("open the copy of"))?),
+        };
+        Ok(Sides { layer, tree: root, base })
     }
 }

@@ -10,6 +10,7 @@ use crate::lock::{self, RunLock};
 use crate::name::Name;
 use crate::remove::remove_tree;
 use crate::workspace::{ABOUT, UPPER, WORK, Workspace, write_about};
+use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct Begin<'a> {
     pub mode: Mode,
     /// The workspace that it branches from.
     pub parent: Option<Name>,
+    /// What a worktree is made of, when it is new and branches from no other.
+    pub capture: Option<&'a Capture>,
 }
 
 /// Why the store did not do its part.
@@ -116,6 +119,9 @@ pub enum StoreError {
         /// The trees.
         roots: Vec<String>,
     },
+    /// There is no private copy of the tree.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
     /// The kernel refused.
     #[error("cannot {what} `{name}`")]
     Io {
@@ -170,7 +176,7 @@ impl Store {
     /// A new workspace, or the one that has this name already. Takes as long for a large tree as for a small one, and as
     /// much longer as the changes take that it begins with.
     pub fn begin(&self, begin: Begin<'_>) -> Result<Workspace, StoreError> {
-        let Begin { root, name, mode, parent } = begin;
+        let Begin { root, name, mode, parent, capture } = begin;
         let fault = |source| StoreError::Io { what: "begin a workspace of", name: root.display().to_string(), source };
         let root = fs::canonicalize(root).map_err(fault)?;
         let tree = tree::open_root(&root).and_then(|tree| tree::stat_of(tree.as_fd())).map_err(fault)?;
@@ -197,7 +203,7 @@ impl Store {
             }
             let (device, inode) = (tree.device, tree.inode);
             let before = parent.as_ref().map(|parent| self.before(parent, &root, mode)).transpose()?;
-            let (root, parent) = (root.clone(), parent.clone());
+            let (place, root, parent) = (root.clone(), root.clone(), parent.clone());
             let hidden = before.as_ref().map(|(before, _)| before.about.hidden.clone()).unwrap_or_default();
             // What the host changed since those changes began is a conflict, however late somebody goes on with them.
             let since = before.as_ref().map(|(before, _)| before.about.began);
@@ -205,11 +211,22 @@ impl Store {
                 let began = since.unwrap_or(began);
                 About { name: chosen, root, device, inode, mode, began, parent, hidden }
             };
-            match self.make(&id, &tree, before.as_ref().map(|(before, _)| before), about) {
+            let base = match (mode, &before, capture) {
+                (Mode::Cow, _, _) => Base::Tree,
+                (Mode::Worktree, Some((before, _)), _) => Base::Copied(before),
+                (Mode::Worktree, None, Some(capture)) => Base::Captured(capture),
+                (Mode::Worktree, None, None) => {
+                    let why = "nobody said what the worktree is made of";
+                    return Err(fault(io::Error::new(io::ErrorKind::InvalidInput, why)));
+                }
+            };
+            let before = before.as_ref().map(|(before, _)| before);
+            match self.make(&id, (&place, &tree), before, base, about) {
                 Ok(workspace) => return Ok(workspace),
                 // Somebody was quicker with this name: it is theirs, and ours too if it was asked for.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(fault(error)),
+                Err(Unmade::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(Unmade::Io(error)) => return Err(fault(error)),
+                Err(Unmade::Worktree(error)) => return Err(error.into()),
             }
         }
         Err(fault(io::ErrorKind::AlreadyExists.into()))
@@ -228,14 +245,15 @@ impl Store {
     fn make(
         &self,
         id: &str,
-        tree: &Stat,
+        (root, tree): (&Path, &Stat),
         before: Option<&Workspace>,
+        base: Base<'_>,
         about: impl FnOnce(Began) -> About,
-    ) -> io::Result<Workspace> {
+    ) -> Result<Workspace, Unmade> {
         let fresh = leftover::new(id);
         let place = self.place.join(&fresh);
         DirBuilder::new().mode(0o700).create(&place)?;
-        let made = || -> io::Result<Workspace> {
+        let made = || -> Result<Workspace, Unmade> {
             for part in [UPPER, WORK] {
                 DirBuilder::new().mode(0o700).create(place.join(part))?;
             }
@@ -254,6 +272,7 @@ impl Store {
                 known::copy(&before.place, &place)?;
             }
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
+            make_base(base, &place, root, tree)?;
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.join(lock::FILE))?;
             let about = about(now(&place)?);
             write_about(&place, &about)?;
@@ -265,6 +284,21 @@ impl Store {
         made().inspect_err(|_| {
             let _ = remove_tree(&place);
         })
+    }
+
+    /// What a worktree of this tree would be made of. Nothing is left behind.
+    pub fn survey(&self, root: &Path, capture: &Capture) -> Result<Captured, StoreError> {
+        let scratch = self.place.join(leftover::new("survey"));
+        DirBuilder::new().mode(0o700).create(&scratch).map_err(WorktreeError::io("make", &scratch))?;
+        let found = worktree::survey_into(&scratch, root, capture);
+        // What cannot be removed is met again by whoever opens the store the next time.
+        let _ = remove_tree(&scratch);
+        Ok(found?)
+    }
+
+    /// The workspace that has this name already, for this tree.
+    pub fn named(&self, name: &Name, root: &Path) -> Result<Option<Workspace>, StoreError> {
+        self.reopen(&id(name, root))
     }
 
     fn reopen(&self, id: &str) -> Result<Option<Workspace>, StoreError> {
@@ -323,6 +357,62 @@ impl Store {
             (Some(_), false) => Err(StoreError::Ambiguous { name: name.to_string(), roots }),
         }
     }
+}
+
+/// What a layer is laid over.
+enum Base<'a> {
+    /// The tree itself.
+    Tree,
+    /// A copy of the copy of another workspace.
+    Copied(&'a Workspace),
+    /// A copy of what git knows of the tree.
+    Captured(&'a Capture),
+}
+
+/// Why a workspace was not made.
+#[derive(Debug)]
+enum Unmade {
+    Io(io::Error),
+    Worktree(WorktreeError),
+}
+
+impl From<io::Error> for Unmade {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<WorktreeError> for Unmade {
+    fn from(error: WorktreeError) -> Self {
+        Self::Worktree(error)
+    }
+}
+
+/// Makes what the layer is laid over, where that is not the tree itself.
+fn make_base(base: Base<'_>, place: &Path, root: &Path, stat: &Stat) -> Result<(), Unmade> {
+    let at = place.join(BASE);
+    let prepare = || -> io::Result<()> {
+        DirBuilder::new().mode(0o700).create(&at)?;
+        let own = tree::open_root(place)?;
+        if polder_sys::wait::effective_ids().0 == 0 {
+            tree::change_owner(own.as_fd(), OsStr::new(BASE), stat.uid, stat.gid)?;
+        }
+        tree::change_mode(own.as_fd(), OsStr::new(BASE), stat.mode & 0o777 | 0o700)
+    };
+    match base {
+        Base::Tree => {}
+        Base::Copied(before) => {
+            prepare()?;
+            copy_layer(tree::open_root(&before.place.join(BASE))?, tree::open_root(&at)?)?;
+            worktree::write_record(place, &worktree::read_record(&before.place)?)?;
+        }
+        Base::Captured(capture) => {
+            prepare()?;
+            let captured = worktree::capture_into(&at, root, capture)?;
+            worktree::write_record(place, &worktree::Record::of(&captured))?;
+        }
+    }
+    Ok(())
 }
 
 /// One name can be used for many trees, so the directory has a mark of the tree.

@@ -6,7 +6,8 @@ use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
 use crate::remove::{remove_below, remove_tree};
 use crate::store::StoreError;
-use polder_sys::tree::{self, Moment};
+use crate::worktree::{self, BASE, Record};
+use polder_sys::tree::{self, Kind, Moment};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,6 +18,8 @@ pub(crate) const ABOUT: &str = "about.json";
 pub(crate) const UPPER: &str = "upper";
 pub(crate) const WORK: &str = "work";
 pub(crate) const JOURNAL: &str = "journal";
+/// What git writes to its repository while it answers questions.
+const LOOKED_AT: [&str; 2] = ["index", "index.lock"];
 
 /// A workspace of the store.
 #[derive(Debug)]
@@ -71,9 +74,29 @@ impl Workspace {
         &self.place
     }
 
+    /// What the layer is laid over: the tree, or the private copy of it that a worktree has.
+    pub fn base(&self) -> PathBuf {
+        match self.about.mode {
+            Mode::Cow => self.about.root.clone(),
+            Mode::Worktree => self.place.join(BASE),
+        }
+    }
+
+    /// Where the repositories keep their objects that a worktree borrows, and a mark of what it was made of.
+    pub fn borrowed(&self) -> Result<Option<(Vec<PathBuf>, String)>, StoreError> {
+        match self.about.mode {
+            Mode::Cow => Ok(None),
+            Mode::Worktree => {
+                let Record { objects, digest } =
+                    worktree::read_record(&self.place).map_err(self.fault("read what was copied for"))?;
+                Ok(Some((objects, digest)))
+            }
+        }
+    }
+
     /// What is to be mounted.
     pub fn layers(&self) -> Layers {
-        Layers { lower: self.about.root.clone(), upper: self.place.join(UPPER), work: self.place.join(WORK) }
+        Layers { lower: self.base(), upper: self.place.join(UPPER), work: self.place.join(WORK) }
     }
 
     /// Takes the workspace for a run, if nobody has it and no apply was interrupted. It is free again when the lock is
@@ -145,8 +168,25 @@ impl Workspace {
 
     /// Whether the command left anything in the layer.
     pub fn is_changed(&self) -> Result<bool, StoreError> {
-        let names = self.open_layer().and_then(|upper| tree::names(upper.as_fd()));
-        Ok(!names.map_err(self.fault("read the layer of"))?.is_empty())
+        let look = || -> io::Result<bool> {
+            let upper = self.open_layer()?;
+            let names = tree::names(upper.as_fd())?;
+            match self.about.mode {
+                Mode::Cow => Ok(!names.is_empty()),
+                // Git writes to its index when somebody only looks; what it keeps of a commit lies elsewhere.
+                Mode::Worktree if names.iter().any(|name| name != ".git") => Ok(true),
+                Mode::Worktree if names.is_empty() => Ok(false),
+                Mode::Worktree => {
+                    let git = tree::stat(upper.as_fd(), OsStr::new(".git"))?;
+                    if git.kind != Kind::Directory {
+                        return Ok(true);
+                    }
+                    let git = tree::open_below(upper.as_fd(), Path::new(".git"))?;
+                    Ok(tree::names(git.as_fd())?.iter().any(|name| !LOOKED_AT.iter().any(|looked| name == looked)))
+                }
+            }
+        };
+        look().map_err(self.fault("read the layer of"))
     }
 
     /// The run is over: the workspace stays or goes. The lock is let go of afterwards, so that nobody meets half of it.

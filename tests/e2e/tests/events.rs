@@ -116,3 +116,26 @@ fn an_error_is_an_error_also_with_json() {
     assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
     assert!(said.err.starts_with("polder: "), "{}", said.err);
 }
+
+#[test]
+fn every_kind_has_its_fields() {
+    let place = Place::new();
+    let told = |arguments: &[&str]| events(&place.says(&[&["run", "--json"], arguments].concat()));
+    let one = |events: &[Value], kind: &str| {
+        let found = events.iter().find(|event| event["type"] == kind);
+        found.unwrap_or_else(|| panic!("{kind} is not told: {events:?}")).clone()
+    };
+    let events = told(&["--cow", "--output", "4K", "--", "sh", "-c", "echo x > new; echo err >&2; yes"]);
+    assert_eq!(one(&events, "stderr")["data"], "err\n");
+    assert_eq!(one(&events, "limit")["limit"], "output");
+    let changes = one(&events, "changes");
+    assert!(changes["workspace"].is_string() && changes["changed"] == true && changes["kept"] == true, "{changes}");
+    let violation = one(&events, "violation")["violation"].clone();
+    assert_eq!((&violation["action"], &violation["target"]), (&"limit".into(), &"output".into()));
+    assert_eq!(kinds(&events).last(), Some(&"stopped"));
+    // A gap that is accepted: only the host itself has one everywhere.
+    place.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
+    let events = told(&["--engine", "none", "--", "true"]);
+    let downgrade = one(&events, "downgrade");
+    assert!(downgrade["guarantee"].is_string() && downgrade["reason"].is_string(), "{downgrade}");
+}

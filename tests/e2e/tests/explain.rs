@@ -131,6 +131,31 @@ fn a_record_that_cannot_be_kept_is_said_and_the_run_is_none_the_worse() {
 }
 
 #[test]
+fn nothing_is_added_to_a_run_and_the_flag_of_a_new_one_is_named() {
+    let place = Place::new();
+    let file = place.write("other/data", "seen\n").display().to_string();
+    let grant = format!("fs.read={file}");
+    let said = place.says(&["run", "--json", "--observe", "exact", "--", "cat", &file]);
+    let event: Value = serde_json::from_str(said.out.lines().next().expect("an event")).expect("JSON");
+    let run = event["run"].as_str().expect("a name");
+    let said = place.says(&["grant", run, &grant, "--for", "10m"]);
+    assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
+    assert!(
+        said.err.contains("is over; it needs a new run") && said.err.contains(&format!("--allow {grant}")),
+        "{said:?}"
+    );
+    assert_eq!(place.says(&["run", "--allow", &grant, "--", "cat", &file]).out, "seen\n", "the flag does it");
+    let said = place.says(&["grant", "ffff-1-0", &grant, "--once", "--json"]);
+    let told: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((said.code, &told["granted"]), (125, &false.into()), "{said:?}");
+    for wrong in [&["grant", run, "fs.raed=/x"][..], &["grant", run, &grant, "--for", "soon"]] {
+        assert_eq!(place.says(wrong).code, 125);
+    }
+    let said = place.says(&["grant", run, "fs.read=/root/.ssh/id_rsa"]);
+    assert!(said.err.contains("think first: it holds keys"), "{said:?}");
+}
+
+#[test]
 fn a_step_leaves_a_record_too() {
     let place = Place::new();
     place.write("work/polder.yaml", "steps: {a: {exec: 'true'}, b: {exec: 'mkdir /opt/x'}}\n");

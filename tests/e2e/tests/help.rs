@@ -54,6 +54,11 @@ fn help_of_learn() {
 }
 
 #[test]
+fn help_of_grant() {
+    check(&["grant"], expect_file![golden("help-grant.txt")]);
+}
+
+#[test]
 fn help_of_config() {
     check(&["config"], expect_file![golden("help-config.txt")]);
     check(&["config", "check"], expect_file![golden("help-config-check.txt")]);

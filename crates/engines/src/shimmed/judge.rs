@@ -243,11 +243,7 @@ impl Judge<'_> {
         }
         match workspace.value.mode {
             WorkspaceMode::Direct => {}
-            WorkspaceMode::Cow => gaps.extend(self.cow()),
-            WorkspaceMode::Worktree => gaps.push(gap(
-                format!("{}: workspaces of mode `worktree` are not in this build", workspace.origin),
-                Some("use `workspace: {mode: cow}`".to_owned()),
-            )),
+            WorkspaceMode::Cow | WorkspaceMode::Worktree => gaps.extend(self.cow()),
         }
         if files.reserved.len() > RESERVED_MAX {
             gaps.push(gap(

@@ -46,6 +46,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::from([(
                 "/opt/cache".into(),

@@ -37,6 +37,7 @@ pub(crate) fn host() -> HostFacts {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

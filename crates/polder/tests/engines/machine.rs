@@ -46,6 +46,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

@@ -28,6 +28,7 @@ impl Lower<'_> {
         }
         definition.access = self.access(node);
         definition.observe = node.get("observe").and_then(|mode| self.keep(mode.text()?.parse(), mode.line));
+        definition.scope = node.get("scope").and_then(|scope| self.keep(scope.text()?.parse(), scope.line));
         definition.workdir = node.get("workdir").and_then(|workdir| self.workdir(workdir));
         definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
         definition.env_pass = self.env_list(node);
@@ -111,6 +112,7 @@ impl Lower<'_> {
         let mut name_at = |key| node.get(key).and_then(|name| self.keep(rules::name(name.text()?), name.line));
         let (named, from) = (name_at("name"), name_at("from"));
         let keep = node.get("keep").and_then(|keep| Some(self.sourced(keep.bool()?, keep.line)));
+        let untracked = node.get("untracked").and_then(|said| Some(self.sourced(said.bool()?, said.line)));
         let mode = match node.text().or_else(|| node.get("mode")?.text()) {
             Some(mode) => workspace_mode(mode)?,
             // A name is for sharing what a run left behind, and the real tree needs no name for that.
@@ -125,10 +127,15 @@ impl Lower<'_> {
                 self.faults.push(Fault::new(origin.clone(), message));
             }
         }
+        if let Some(untracked) = untracked.as_ref().filter(|_| mode != WorkspaceMode::Worktree) {
+            let message = "`untracked` works with `mode: worktree`";
+            self.faults.push(Fault::new(untracked.origin.clone(), message));
+        }
         let workspace = Workspace {
             name: named.map(|name| name.value),
             from: from.map(|from| from.value),
             keep: keep.is_none_or(|keep| keep.value),
+            untracked: untracked.is_some_and(|untracked| untracked.value),
             ..Workspace::of(mode)
         };
         Some(self.sourced(workspace, node.line))

@@ -24,7 +24,9 @@ fn every_flag_has_its_effect_and_its_origin() {
             bind: vec!["~/c".into(), "d:/e:rw".into(), "/f:ro".into()],
             env: vec!["B".into(), "C=x=y".into()],
             read_only: Some(true),
-            cow: Some(true),
+            cow: None,
+            worktree: Some(true),
+            untracked: Some(true),
             workspace: text("w"),
             from: text("v"),
             discard: Some(true),
@@ -53,8 +55,9 @@ fn every_flag_has_its_effect_and_its_origin() {
             - "a.org:443"                                             # flag --allow
         read_only: true                                               # flag --read-only
         observe: exact                                                # flag --observe
+        scope: session                                                # built-in
         workdir: host                                                 # flag --workdir
-        workspace: {mode: cow, name: w, from: v, keep: false}         # flag --discard
+        workspace: {mode: worktree, name: w, from: v, keep: false, untracked: true}  # flag --discard
         env_passthrough:
           - PATH                                                      # built-in
           - HOME                                                      # built-in

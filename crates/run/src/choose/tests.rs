@@ -69,6 +69,7 @@ fn host() -> Arc<HostFacts> {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),
         },

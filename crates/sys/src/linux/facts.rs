@@ -141,7 +141,17 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
             Some((source.clone(), Resolved { path, entry }))
         })
         .collect();
-    Ok(TreeFacts { root, start, worktree, entries, matches: BTreeMap::new(), submodules, mounts: Vec::new(), sources })
+    Ok(TreeFacts {
+        root,
+        start,
+        worktree,
+        entries,
+        matches: BTreeMap::new(),
+        submodules,
+        mounts: Vec::new(),
+        captured: None,
+        sources,
+    })
 }
 
 /// Where something is mounted below a directory, in order.
@@ -234,7 +244,7 @@ fn look(root: &Path, path: &Path, entries: &mut BTreeMap<PathBuf, Entry>) {
 ///
 /// The `.git` file is text from a repository: without the check of the back link, a hostile one could name any
 /// directory of the host and have it shown inside.
-fn linked_worktree(root: &Path) -> Option<WorktreeFacts> {
+pub fn linked_worktree(root: &Path) -> Option<WorktreeFacts> {
     let pointer = root.join(".git");
     if !fs::symlink_metadata(&pointer).ok()?.is_file() {
         return None;

@@ -21,7 +21,7 @@ impl Scratch {
 
     fn begin(&self, name: Option<&str>) -> Result<Workspace, StoreError> {
         let name = name.map(|name| name.parse().unwrap());
-        self.store().begin(Begin { root: &self.root(), name, mode: Mode::Cow, parent: None })
+        self.store().begin(Begin { root: &self.root(), name, mode: Mode::Cow, parent: None, capture: None })
     }
 }
 
@@ -101,7 +101,7 @@ fn a_name_of_a_directory_that_was_replaced_is_refused() {
 fn a_store_in_the_tree_or_open_to_others_is_refused() {
     let scratch = Scratch::new("unsafe");
     let inside = Store::open(&scratch.root().join("state")).unwrap();
-    let begun = inside.begin(Begin { root: &scratch.root(), name: None, mode: Mode::Cow, parent: None });
+    let begun = inside.begin(Begin { root: &scratch.root(), name: None, mode: Mode::Cow, parent: None, capture: None });
     assert!(matches!(begun, Err(StoreError::StoreInside { .. })));
     let open = scratch.0.join("open");
     fs::create_dir(&open).unwrap();
@@ -153,7 +153,7 @@ fn a_branch_is_a_copy_of_the_layer_and_goes_its_own_way() {
 
     let branch = |name: &str, from: &str| {
         let (name, parent) = (Some(name.parse().unwrap()), Some(from.parse().unwrap()));
-        scratch.store().begin(Begin { root: &scratch.root(), name, mode: Mode::Cow, parent })
+        scratch.store().begin(Begin { root: &scratch.root(), name, mode: Mode::Cow, parent, capture: None })
     };
     let lock = first.lock_for_run().unwrap();
     assert!(matches!(branch("branch", "task"), Err(StoreError::InUse { .. })), "somebody may be writing");

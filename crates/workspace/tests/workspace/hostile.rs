@@ -182,6 +182,7 @@ fn workspaces_of_one_tree_are_applied_one_after_the_other() {
                     name: None,
                     mode: polder_workspace::Mode::Cow,
                     parent: None,
+                    capture: None,
                 };
                 let workspace = store.begin(begin).unwrap();
                 fs::write(workspace.layers().upper.join(format!("file-{index}")), "x").unwrap();

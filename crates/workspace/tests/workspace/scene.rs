@@ -42,7 +42,7 @@ impl Scene {
     pub(crate) fn workspace(&self) -> Workspace {
         let store = Store::open(&self.dir.join("state")).unwrap();
         let name = Some("test".parse().unwrap());
-        store.begin(Begin { root: &self.root(), name, mode: Mode::Cow, parent: None }).unwrap()
+        store.begin(Begin { root: &self.root(), name, mode: Mode::Cow, parent: None, capture: None }).unwrap()
     }
 
     /// Writes a file of the layer, as an overlay would.

@@ -7,6 +7,7 @@ mod a_daemon_does_not_survive_a_timeout;
 mod a_daemon_does_not_survive_the_command;
 mod a_directory_as_stdin_does_not_open_the_host;
 mod a_disk_filler_is_bounded;
+mod a_flood_of_denials_does_not_wear_the_observer_out;
 mod a_forged_mark_in_a_layer_reveals_nothing;
 mod a_fork_bomb_is_bounded;
 mod a_git_redirect_is_gone_after_a_timeout;
@@ -15,8 +16,10 @@ mod a_git_redirect_is_gone_after_too_much_output;
 mod a_git_redirect_is_gone_when_the_shim_is_ended;
 mod a_hidden_file_cannot_be_opened_by_any_call;
 mod a_hidden_file_has_no_other_readable_name;
+mod a_hidden_tree_tells_nothing_of_itself;
 mod a_killed_polder_takes_the_sandbox_along;
 mod a_memory_hog_is_bounded;
+mod a_memory_race_does_not_fool_the_observer;
 mod a_memory_race_does_not_hold_up_the_guard;
 mod a_memory_race_on_link_does_not_fool_the_guard;
 mod a_memory_race_on_mkdir_does_not_fool_the_guard;
@@ -278,4 +281,7 @@ pub(crate) const ALL: &[Attack] = &[
     a_blocked_shim_does_not_keep_the_sandbox_alive::ATTACK,
     one_run_does_not_see_the_scratch_of_another::ATTACK,
     devices_of_the_host_are_not_there::ATTACK,
+    a_hidden_tree_tells_nothing_of_itself::ATTACK,
+    a_memory_race_does_not_fool_the_observer::ATTACK,
+    a_flood_of_denials_does_not_wear_the_observer_out::ATTACK,
 ];
