@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         ("a_failing_command_ends_nothing_but_itself", a_failing_command_ends_nothing_but_itself),
         ("a_command_whose_time_is_up_is_dead_and_the_others_go_on", a_command_whose_time_is_up_is_dead),
         ("a_command_cannot_reach_another_of_its_session", a_command_cannot_reach_another_of_its_session),
+        ("volumes_of_an_image_lead_from_no_run_to_the_next", volumes_of_an_image_lead_from_no_run_to_the_next),
         ("a_container_that_is_gone_is_replaced", a_container_that_is_gone_is_replaced),
         ("whatever_ends_polder_nothing_of_the_session_stays", whatever_ends_polder_nothing_of_the_session_stays),
     ])
@@ -28,16 +29,42 @@ fn configure(daemon: &Daemon, place: &Place, sandbox: &str, rest: &str) {
     place.write("work/polder.yaml", text);
 }
 
-fn started(daemon: &Daemon, place: &Place) -> Child {
+/// A polder that runs steps. One that a failed test leaves behind is killed.
+struct Steps(Option<Child>);
+
+fn started(daemon: &Daemon, place: &Place) -> Steps {
     let mut command = daemon.polder(place, &["steps"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder")
+    Steps(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder")))
+}
+
+impl Steps {
+    fn id(&self) -> u32 {
+        self.0.as_ref().expect("it has not ended").id()
+    }
+
+    fn goes_on(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|polder| polder.try_wait().expect("polder").is_none())
+    }
+
+    fn end(mut self) -> Said {
+        self.0.take().expect("it has not ended").wait_with_output().expect("an end").into()
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if let Some(mut polder) = self.0.take() {
+            let _ = polder.kill();
+            let _ = polder.wait();
+        }
+    }
 }
 
 /// Runs the steps to their end; says how many containers were made for them.
 fn steps(daemon: &Daemon, place: &Place) -> (Said, usize) {
     let polder = started(daemon, place);
     let id = polder.id();
-    let said: Said = polder.wait_with_output().expect("an end").into();
+    let said = polder.end();
     assert_eq!(daemon.containers_of(id), "[]", "a container stayed: {said:?}");
     (said, daemon.made_by(id))
 }
@@ -95,11 +122,11 @@ fn a_command_whose_time_is_up_is_dead() {
         let mut is_held = || pipe.read(&mut [0; 8]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         assert!(is_held(), "the control: somebody holds the pipe");
         until("the end of the slow step", || !is_held());
-        assert!(polder.try_wait().expect("polder").is_none(), "the other one goes on");
+        assert!(polder.goes_on(), "the other one goes on");
         assert_ne!(daemon.containers_of(polder.id()), "[]", "and so does the container");
         place.write("work/go", "");
         let id = polder.id();
-        let said: Said = polder.wait_with_output().expect("an end").into();
+        let said = polder.end();
         assert_eq!((said.out.as_str(), daemon.made_by(id)), ("alive\n", 1), "{}: {said:?}", daemon.engine);
         assert!(said.err.contains("timed out") || said.err.contains("timed-out"), "{said:?}");
     }
@@ -128,7 +155,7 @@ fn a_command_cannot_reach_another_of_its_session() {
         let id = polder.id();
         assert!(on_this_host("SAID=first-secret"), "the control: whoever sees its process sees its variable");
         assert!(!inspected(&daemon, id).contains("first-secret"), "the daemon is told nothing of it");
-        let said: Said = polder.wait_with_output().expect("an end").into();
+        let said = polder.end();
         assert_eq!(daemon.made_by(id), 1, "the control: they were in the same container");
         assert!(said.out.contains("unharmed\n"), "{said:?}");
         // The search finds what it looks for: the searcher's own.
@@ -158,6 +185,23 @@ fn inspected(daemon: &Daemon, pid: u32) -> String {
     inspected
 }
 
+fn volumes_of_an_image_lead_from_no_run_to_the_next() {
+    for daemon in daemons() {
+        let place = Place::new();
+        // Everybody may write there, as far as the image is concerned.
+        let recipe = format!("FROM {}\\nRUN mkdir -m 1777 /data\\nVOLUME /data\\n", image());
+        let text = format!(
+            "sandboxes:\n  box: {{engine: {}, dockerfile_inline: \"{recipe}\"}}\nsandbox: box\nmax_parallelism: 1\nsteps:\n  \
+             a: {{exec: 'touch /data/left'}}\n  b: {{exec: 'ls /data; echo nothing'}}\n",
+            daemon.engine
+        );
+        place.write("work/polder.yaml", text);
+        let (said, made) = steps(&daemon, &place);
+        assert_eq!((said.out.as_str(), made), ("nothing\n", 1), "{}: {said:?}", daemon.engine);
+        assert!(said.err.contains("/data/left: Permission denied"), "{said:?}");
+    }
+}
+
 fn a_container_that_is_gone_is_replaced() {
     for daemon in daemons() {
         let place = Place::new();
@@ -168,7 +212,7 @@ fn a_container_that_is_gone_is_replaced() {
         until("the first step", || place.has("work/begun"));
         let id = polder.id();
         daemon.remove_containers_of(id);
-        let said: Said = polder.wait_with_output().expect("an end").into();
+        let said = polder.end();
         // The step whose container went is lost; the next one has another.
         assert_eq!(
             (said.code, said.out.as_str(), daemon.made_by(id)),
@@ -186,14 +230,14 @@ fn whatever_ends_polder_nothing_of_the_session_stays() {
             let place = Place::new();
             let text = "steps:\n  a: {exec: 'touch a; sleep 600'}\n  b: {exec: 'touch b; sleep 600'}\n";
             configure(&daemon, &place, "", text);
-            let mut polder = started(&daemon, &place);
+            let polder = started(&daemon, &place);
             until("the steps", || place.has("work/a") && place.has("work/b"));
             let id = polder.id();
             assert_ne!(daemon.containers_of(id), "[]", "the control: there is a container");
             assert_ne!(directories_of(id), Vec::<String>::new(), "the control: there is a directory");
             let sent = Command::new("kill").args(["-s", signal, &id.to_string()]).status();
             assert!(sent.expect("kill").success());
-            polder.wait().expect("the end of polder");
+            polder.end();
             until("the end of the container", || daemon.containers_of(id) == "[]");
             // The next start removes what only polder itself could have.
             let said = daemon.says(&place, &["run", "--", "true"]);

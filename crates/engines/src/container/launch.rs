@@ -33,8 +33,9 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
         let make = |lookout: &mut dyn Lookout| ready_image(&client, kind, fitted, project.as_ref(), lookout);
         session.share(&image_key, lookout, |_| true, make)?
     };
-    // What a run writes to a volume of the image, others of the session would find.
-    let session = if image.has_volumes { Session::new() } else { session };
+    // What a run writes to a volume of the image, others of the session would find, if nothing else keeps it from writing.
+    let leaks = image.has_volumes && fitted.host().landlock_abi == 0;
+    let session = if leaks { Session::new() } else { session };
     let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;
     let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
     let opened = session.share(&key, lookout, Opened::is_there, |lookout| opening.open(lookout))?;
