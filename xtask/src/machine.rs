@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 13] = [
+const PROGRAMS: [(&str, &str); 14] = [
     ("busybox", "busybox-static"),
     ("bwrap", "bubblewrap"),
     ("docker-compose", "docker-compose"),
@@ -14,6 +14,7 @@ const PROGRAMS: [(&str, &str); 13] = [
     ("firejail", "firejail"),
     ("git", "git"),
     ("newuidmap", "uidmap"),
+    ("openssl", "openssl"),
     ("pip3", "python3-pip"),
     ("podman", "podman"),
     ("python3", "python3"),

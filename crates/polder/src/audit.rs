@@ -27,6 +27,10 @@ pub(crate) struct Recorder {
     directory: Option<PathBuf>,
     mode: Option<AuditMode>,
     records: Option<Records>,
+    /// What the caller added to the policy.
+    granted: Vec<String>,
+    /// The content of the project's file.
+    project: Option<String>,
 }
 
 /// A run that is in the log, or needs not be.
@@ -50,7 +54,12 @@ pub enum Unrecorded {
 
 impl Recorder {
     pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>, records: Option<Records>) -> Self {
-        Self { directory, mode, records }
+        Self { directory, mode, records, granted: Vec::new(), project: None }
+    }
+
+    /// The same for runs with these grants, in a project whose file has this hash.
+    pub(crate) fn with(self, granted: Vec<String>, project: Option<String>) -> Self {
+        Self { granted, project, ..self }
     }
 
     /// Where a run is kept for `polder explain`.
@@ -75,7 +84,10 @@ impl Recorder {
         let written = match &self.directory {
             Some(directory) => {
                 let log = Log::at(directory);
-                log.append(Kind::RunBegin, &described(chosen, policy)).map(|seq| (log, seq)).map_err(Unrecorded::Log)
+                let mut data = described(chosen, policy);
+                data["granted"] = self.granted.clone().into();
+                data["project"] = self.project.clone().into();
+                log.append(Kind::RunBegin, &data).map(|seq| (log, seq)).map_err(Unrecorded::Log)
             }
             None => Err(Unrecorded::Nowhere),
         };
@@ -147,7 +159,7 @@ fn described(chosen: &Chosen, policy: &Policy) -> Value {
     })
 }
 
-fn whole(error: &dyn std::error::Error) -> String {
+pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

@@ -6,8 +6,8 @@ use crate::records::{self, Records};
 use crate::trust;
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope, Trust, Workdir,
-    WorkspaceMode, find_in, find_project, load, parse, resolve,
+    AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
+    Trust, Workdir, WorkspaceMode, find_in, find_project, load, parse, resolve,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -135,7 +135,10 @@ impl Said {
     /// Who records runs.
     pub(crate) fn recorder(&self, environment: &BTreeMap<OsString, OsString>) -> Recorder {
         let records = records::directory(environment).map(Records::at);
-        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value), records)
+        let granted = self.layers.overrides.allow.iter().map(ToString::to_string).collect();
+        let project = self.project().map(|project| project.fingerprint().to_owned());
+        let mode = self.layers.audit().map(|mode| mode.value);
+        Recorder::new(audit::directory(environment), mode, records).with(granted, project)
     }
 
     /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
@@ -164,6 +167,25 @@ impl Said {
     }
 }
 
+/// Which deeds are recorded, by the files of the system and of the user alone.
+pub(crate) fn audit_mode(environment: &BTreeMap<OsString, OsString>) -> Result<Option<AuditMode>, Error> {
+    let home = home(environment);
+    let (mut documents, mut faults) = (Vec::new(), Vec::new());
+    for place in own_sources(&home, environment, &mut faults) {
+        let parsed = load(&place.path, place.level, &place.boundary)
+            .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
+        match parsed {
+            Ok(document) => documents.push(document),
+            Err(more) => faults.extend(more.0),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Faults(faults).into());
+    }
+    let layers = Layers { documents, environment: Vec::new(), overrides: Overrides::none() };
+    Ok(layers.audit().map(|mode| mode.value))
+}
+
 struct Place {
     path: PathBuf,
     level: Level,
@@ -177,6 +199,17 @@ fn sources(
     environment: &BTreeMap<OsString, OsString>,
     faults: &mut Vec<Fault>,
 ) -> Vec<Place> {
+    let mut places = own_sources(home, environment, faults);
+    match find_project(directory) {
+        Ok(Some(found)) => places.push(Place { path: found.path, level: Level::Project, boundary: found.root }),
+        Ok(None) => {}
+        Err(more) => faults.extend(more.0),
+    }
+    places
+}
+
+/// The system's and the user's file, as far as they exist.
+fn own_sources(home: &Path, environment: &BTreeMap<OsString, OsString>, faults: &mut Vec<Fault>) -> Vec<Place> {
     let mut places = Vec::new();
     let user = environment
         .get(&OsString::from("XDG_CONFIG_HOME"))
@@ -190,11 +223,6 @@ fn sources(
             Ok(None) => {}
             Err(more) => faults.extend(more.0),
         }
-    }
-    match find_project(directory) {
-        Ok(Some(found)) => places.push(Place { path: found.path, level: Level::Project, boundary: found.root }),
-        Ok(None) => {}
-        Err(more) => faults.extend(more.0),
     }
     places
 }

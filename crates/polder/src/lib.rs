@@ -60,6 +60,7 @@ pub mod audit;
 pub mod caches;
 pub mod config;
 mod credentials;
+pub mod deeds;
 mod error;
 mod events;
 pub mod json;

@@ -10,9 +10,11 @@ use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee, Origin};
 use polder_policy::{NetworkMode, Overrides, Policy};
+use polder_secrets::Keeper;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a command may do, as far as it was said. The built-in rest: the directory is writable, there is no network, the
 /// home directory is an empty one, and git hooks and config are protected.
@@ -25,6 +27,7 @@ pub struct Sandbox {
     overrides: Overrides,
     bare: bool,
     service: Option<ServiceName>,
+    keeper: Arc<Keeper>,
 }
 
 impl Sandbox {
@@ -39,6 +42,7 @@ impl Sandbox {
             overrides: Overrides::none(),
             bare: false,
             service: None,
+            keeper: Arc::new(Keeper::new()),
         }
     }
 
@@ -240,7 +244,7 @@ impl Sandbox {
     pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
         let said = self.said()?;
         let trust = trust::for_call(&self.environment, self.trusted);
-        PlannedSteps::of(&said, &trust, &self.environment, asked)
+        PlannedSteps::of(&said, &trust, (&self.environment, &self.keeper), asked)
     }
 
     /// Decides everything about a run of this command, and starts nothing.
@@ -271,7 +275,7 @@ impl Sandbox {
             Some(name) => service::with_state(policy, name, root, &self.environment)?,
             None => policy,
         };
-        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
+        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.keeper, &self.environment)?;
         let prepared = polder_run::prepare(&placed, command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))

@@ -241,7 +241,7 @@ static CREDENTIAL: Table = Table {
     name: "credential",
     keys: &[&[
         required("name", Shape::Text, "its name in reports"),
-        required("source", Shape::Text, "where the secret is, as in `env:GITHUB_TOKEN`"),
+        required("source", Shape::Text, "where the secret is: `env:NAME`, or `app:github` for a token of a GitHub App"),
         required("hosts", TEXTS, "the hosts that may see it"),
         key("via", Shape::Word(VIAS), "`broker` when absent; `environment` gives it to the command, as variables"),
     ]],
