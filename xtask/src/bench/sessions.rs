@@ -29,8 +29,7 @@ pub(super) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         let Ok(host) = std::env::var(variable) else { continue };
         let workspace = directory.join(engine);
         fs::create_dir(&workspace).map_err(|error| error.to_string())?;
-        let configuration =
-            format!("sandboxes: {{box: {{engine: {engine}, image: '{image}'}}}}\nsandbox: box\n");
+        let configuration = format!("sandboxes: {{box: {{engine: {engine}, image: '{image}'}}}}\nsandbox: box\n");
         fs::write(workspace.join("polder.yaml"), configuration).map_err(|error| error.to_string())?;
         let table = one_daemon(polder, &workspace, &host, &image, rounds)?;
         text.push_str(&format!("\n### In containers of {engine}, {rounds} interleaved rounds\n\n{table}"));
@@ -50,7 +49,10 @@ fn one_daemon(polder: &Path, workspace: &Path, host: &str, image: &str, rounds: 
     add("docker exec", Box::new(|| done(docker(host).args(["exec", &container.id, "true"]))));
     add("the same by the daemon's socket", Box::new(|| container.exec()));
     add("polder, one more command of a session", Box::new(|| session.run("true")));
-    add("docker run", Box::new(|| done(docker(host).arg("run").arg("--rm").args(hardened(workspace)).args([image, "true"]))));
+    add(
+        "docker run",
+        Box::new(|| done(docker(host).arg("run").arg("--rm").args(hardened(workspace)).args([image, "true"]))),
+    );
     add("polder run", Box::new(|| done(Command::new(polder).args(["run", "-C"]).arg(workspace).args(["--", "true"]))));
     let mut times = vec![Vec::with_capacity(rounds); names.len()];
     // The first round makes the session's container and warms the caches.
@@ -78,7 +80,8 @@ fn docker(host: &str) -> Command {
 /// What makes a container of the daemon's own comparable, as far as a daemon can.
 fn hardened(workspace: &Path) -> Vec<String> {
     let mount = format!("type=bind,source={},target=/workspace", workspace.display());
-    let words = "--network none --cap-drop ALL --security-opt no-new-privileges --read-only --tmpfs /tmp --workdir /workspace";
+    let words =
+        "--network none --cap-drop ALL --security-opt no-new-privileges --read-only --tmpfs /tmp --workdir /workspace";
     let words = words.split(' ').map(str::to_owned);
     words.chain(["--mount".to_owned(), mount]).collect()
 }
