@@ -9,6 +9,7 @@ use polder_policy::{
     AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
     Trust, Workdir, WorkspaceMode, find_in, find_project, load, parse, resolve,
 };
+use polder_run::caches;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -141,8 +142,8 @@ impl Said {
         Recorder::new(audit::directory(environment), mode, records).with(granted, project)
     }
 
-    /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
-    /// can lie around it.
+    /// The same policy, with what polder remembers about runs and trust out of reach, and with what every run obeys
+    /// protected: a workspace or a bind can lie around it.
     pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
         let own = [
             audit::directory(environment),
@@ -156,6 +157,17 @@ impl Said {
                 std::iter::once(self.scope.workspace_root.as_path()).chain(binds).any(|shown| path.starts_with(shown));
             if let Some(text) = path.to_str().filter(|_| reached) {
                 policy.deny_read.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        let places: Vec<PathBuf> =
+            policy.binds.iter().map(|bind| caches::resolved(bind.value.host.as_path())).collect();
+        let root = self.scope.workspace_root.as_path();
+        for path in obeyed(self.scope.home.as_path(), environment) {
+            // Where it is the workspace itself, its file is the project's, and protected as that.
+            let reached =
+                path != root && places.iter().map(PathBuf::as_path).chain([root]).any(|shown| path.starts_with(shown));
+            if let Some(text) = path.to_str().filter(|_| reached) {
+                policy.protect.push(Sourced::built_in(PathPattern(text.to_owned())));
             }
         }
         policy
@@ -211,12 +223,7 @@ fn sources(
 /// The system's and the user's file, as far as they exist.
 fn own_sources(home: &Path, environment: &BTreeMap<OsString, OsString>, faults: &mut Vec<Fault>) -> Vec<Place> {
     let mut places = Vec::new();
-    let user = environment
-        .get(&OsString::from("XDG_CONFIG_HOME"))
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .unwrap_or_else(|| home.join(".config"))
-        .join("polder");
+    let user = user_directory(home, environment);
     for (dir, level) in [(PathBuf::from(SYSTEM_DIRECTORY), Level::System), (user, Level::User)] {
         match find_in(&dir, &OWN_NAMES) {
             Ok(Some(path)) => places.push(Place { path, level, boundary: dir }),
@@ -225,6 +232,25 @@ fn own_sources(home: &Path, environment: &BTreeMap<OsString, OsString>, faults: 
         }
     }
     places
+}
+
+fn user_directory(home: &Path, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+    let said = environment.get(&OsString::from("XDG_CONFIG_HOME")).map(PathBuf::from);
+    said.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".config")).join("polder")
+}
+
+/// What every run of this user obeys without being asked, with links resolved: the directories of the system's and of the
+/// user's file, and the files, which may be links into a collection of such files.
+fn obeyed(home: &Path, environment: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
+    let directories = [PathBuf::from(SYSTEM_DIRECTORY), user_directory(home, environment)];
+    let files = directories.iter().flat_map(|directory| OWN_NAMES.map(|name| directory.join(name)));
+    let mut paths: Vec<PathBuf> =
+        directories.iter().cloned().chain(files).map(|path| caches::resolved(&path)).collect();
+    let inside =
+        |path: &PathBuf, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
+    let all = paths.clone();
+    paths.retain(|path| !inside(path, &all));
+    paths
 }
 
 /// The caller's home directory.

@@ -170,3 +170,39 @@ fn a_project_never_permits_to_go_without_a_sandbox() {
         }
     }
 }
+
+/// What the user's file says counts without being asked, so nobody inside writes it: not where the workspace or a bind holds
+/// it, not where links lead to it, and not before it exists.
+#[test]
+fn no_command_writes_the_users_own_file() {
+    for engine in ["native", "bubblewrap"] {
+        let place = Place::new();
+        let (home, work) = (place.home().display().to_string(), place.work().display().to_string());
+        let write = "mkdir -p polder; echo 'sandbox_defaults: {env_passthrough: [TOKEN]}' > polder/polder.yaml; rm -rf polder/x; mv polder away";
+        std::fs::create_dir_all(place.home().join(".config")).expect("a directory");
+        let tried = |place: &Place, arguments: &[&str]| {
+            let arguments = [&["run", "--engine", engine], arguments].concat();
+            place.says(&arguments)
+        };
+        let whole = format!("{home}/.config:/there:rw");
+        for existing in [false, true] {
+            if existing {
+                place.write("home/.config/polder/polder.yaml", "sandbox_defaults: {env_passthrough: [HOME]}\n");
+            }
+            let as_workspace = tried(&place, &["-C", &format!("{home}/.config"), "--", "sh", "-c", write]);
+            let as_bind = tried(&place, &["--bind", &whole, "--", "sh", "-c", &format!("cd /there && {{ {write}; }}")]);
+            for said in [as_workspace, as_bind] {
+                assert!(said.code != 0 && said.code != 125, "{said:?}");
+                assert_eq!(place.has("home/.config/polder/polder.yaml"), existing, "{said:?}");
+                assert!(!existing || place.read("home/.config/polder/polder.yaml").contains("HOME"), "{said:?}");
+            }
+        }
+        // A link to where such files are collected.
+        std::fs::remove_dir_all(place.home().join(".config")).expect("removed");
+        place.write("work/collected/polder/polder.yaml", "sandbox_defaults: {env_passthrough: [HOME]}\n");
+        std::os::unix::fs::symlink(format!("{work}/collected"), format!("{home}/.config")).expect("a link");
+        let said = tried(&place, &["--", "sh", "-c", &format!("touch other; cd collected && {{ {write}; }}")]);
+        assert!(said.code != 0 && place.has("work/other"), "the control: {said:?}");
+        assert!(place.read("work/collected/polder/polder.yaml").contains("HOME"), "{said:?}");
+    }
+}
