@@ -40,24 +40,23 @@ pub(super) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
 fn one_daemon(polder: &Path, workspace: &Path, host: &str, image: &str, rounds: usize) -> Result<String, String> {
     let container = Running::start(host, image, workspace)?;
     let mut session = Session::start(polder, workspace)?;
-    let mut names = Vec::new();
-    let mut ways: Vec<Box<dyn FnMut() -> Result<(), String> + '_>> = Vec::new();
-    let mut add = |name: &str, way: Box<dyn FnMut() -> Result<(), String> + '_>| {
-        names.push(Case::new(name, Vec::new()));
-        ways.push(way);
-    };
-    add("docker exec", Box::new(|| done(docker(host).args(["exec", &container.id, "true"]))));
-    add("the same by the daemon's socket", Box::new(|| container.exec()));
-    add("polder, one more command of a session", Box::new(|| session.run("true")));
-    add(
-        "docker run",
-        Box::new(|| done(docker(host).arg("run").arg("--rm").args(hardened(workspace)).args([image, "true"]))),
-    );
-    add("polder run", Box::new(|| done(Command::new(polder).args(["run", "-C"]).arg(workspace).args(["--", "true"]))));
+    let mut by_docker = || done(docker(host).args(["exec", &container.id, "true"]));
+    let mut by_socket = || container.exec();
+    let mut by_session = || session.run("true");
+    let mut whole = || done(docker(host).args(["run", "--rm"]).args(hardened(workspace)).args([image, "true"]));
+    let mut by_polder = || done(Command::new(polder).args(["run", "-C"]).arg(workspace).args(["--", "true"]));
+    let mut ways: [(&str, &mut dyn FnMut() -> Result<(), String>); 5] = [
+        ("docker exec", &mut by_docker),
+        ("the same by the daemon's socket", &mut by_socket),
+        ("polder, one more command of a session", &mut by_session),
+        ("docker run", &mut whole),
+        ("polder run", &mut by_polder),
+    ];
+    let names: Vec<Case> = ways.iter().map(|(name, _)| Case::new(*name, Vec::new())).collect();
     let mut times = vec![Vec::with_capacity(rounds); names.len()];
     // The first round makes the session's container and warms the caches.
     for round in 0..rounds + 1 {
-        for (way, times) in ways.iter_mut().zip(&mut times) {
+        for ((_, way), times) in ways.iter_mut().zip(&mut times) {
             let begin = Instant::now();
             way()?;
             if round > 0 {
@@ -65,7 +64,6 @@ fn one_daemon(polder: &Path, workspace: &Path, host: &str, image: &str, rounds: 
             }
         }
     }
-    drop(ways);
     times.iter_mut().for_each(|times: &mut Vec<Duration>| times.sort());
     Ok(starts(&names, &times, BASE))
 }
