@@ -39,6 +39,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
     let (mut name, mut home, mut last) = (None, home(), 0);
+    policy.allow.iter().for_each(|grant| memory.lesson.give(grant));
     for _ in 0..*rounds {
         let mut policy = watching(policy)?;
         // The file counts before anybody trusts it, because it is what this very command wrote.

@@ -101,7 +101,7 @@ pub(crate) fn carry_out(
         })
     };
     let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, sink };
-    let ended = polder_run::run(chosen, streams, supervision);
+    let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
     // Nobody looks at it any more who would mind.
     let _ = teller.line.clear();
     let recorded = entry.end(&ended);

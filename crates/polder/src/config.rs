@@ -139,7 +139,9 @@ impl Said {
         let granted = self.layers.overrides.allow.iter().map(ToString::to_string).collect();
         let project = self.project().map(|project| project.fingerprint().to_owned());
         let mode = self.layers.audit().map(|mode| mode.value);
-        Recorder::new(audit::directory(environment), mode, records).with(granted, project)
+        let visor = self.project().is_some_and(|document| Dialect::of(document.path()) == Dialect::Visor);
+        let prefix = if visor { "visor" } else { "polder" };
+        Recorder::new(audit::directory(environment), mode, records).with(granted, project, prefix)
     }
 
     /// The same policy, with what polder remembers about runs and trust out of reach, and with what every run obeys

@@ -169,6 +169,30 @@ fn a_link_that_a_command_made_leads_nowhere() {
 }
 
 #[test]
+fn what_is_given_by_hand_is_in_the_file_too() {
+    for engine in ENGINES {
+        let place = Place::new();
+        place.write("out/old", "");
+        let (data, out) = (text(place.write("other/data", "seen\n")), text(place.dir().join("out")));
+        let script = format!("cat {data} > {out}/new");
+        let flags = ["learn", "--engine", engine];
+        let learnt = place.says(&[&flags[..], &["--", "sh", "-c", &script]].concat());
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("#   fs.write={out} (")), "it is listed first: {learnt:?}, {policy}");
+        let grant = format!("fs.write={out}");
+        let learnt =
+            place.says(&[&flags[..], &["--rounds", "3", "--allow", &grant, "--", "sh", "-c", &script]].concat());
+        assert_eq!((learnt.code, place.read("out/new").as_str()), (0, "seen\n"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("host: \"{out}\", read_only: false}}  # given with --allow")), "{policy}");
+        assert!(!policy.contains("#   fs.write="), "{policy}");
+        fs::remove_file(place.dir().join("out/new")).expect("removed");
+        let used = trusted(&place, engine, &script);
+        assert_eq!((used.code, place.read("out/new").as_str()), (0, "seen\n"), "{used:?}");
+    }
+}
+
+#[test]
 fn where_there_is_nothing_to_learn_nothing_is_written() {
     let place = Place::new();
     let said = place.says(&["learn", "--", "echo", "fine"]);

@@ -43,6 +43,21 @@ impl Lesson {
         granted.is_empty() && held.is_empty() && refused.is_empty()
     }
 
+    /// Adds what the user gives by hand: that was thought about.
+    pub(super) fn give(&mut self, grant: &Grant) {
+        let (key, by) = (grant.to_string(), "given with --allow".to_owned());
+        let can_be_written = match grant {
+            Grant::FsRead(path) | Grant::FsWrite(path) => path.is_absolute() && key.chars().all(is_plain),
+            Grant::Limit { .. } => true,
+            // What a file says about these, it says in other words; a person does.
+            Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) => false,
+        };
+        if can_be_written {
+            self.held.remove(&key);
+            self.granted.insert(key, by);
+        }
+    }
+
     /// Adds one run; says whether the next one may come further.
     pub(super) fn add(&mut self, violations: &[Violation], worry: Worry<'_>) -> bool {
         self.runs += 1;
