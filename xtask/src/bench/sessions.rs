@@ -37,6 +37,9 @@ pub(super) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
     Ok(text)
 }
 
+/// One way to run a command.
+type Way<'a> = &'a mut dyn FnMut() -> Result<(), String>;
+
 fn one_daemon(polder: &Path, workspace: &Path, host: &str, image: &str, rounds: usize) -> Result<String, String> {
     let container = Running::start(host, image, workspace)?;
     let mut session = Session::start(polder, workspace)?;
@@ -45,7 +48,7 @@ fn one_daemon(polder: &Path, workspace: &Path, host: &str, image: &str, rounds: 
     let mut by_session = || session.run("true");
     let mut whole = || done(docker(host).args(["run", "--rm"]).args(hardened(workspace)).args([image, "true"]));
     let mut by_polder = || done(Command::new(polder).args(["run", "-C"]).arg(workspace).args(["--", "true"]));
-    let mut ways: [(&str, &mut dyn FnMut() -> Result<(), String>); 5] = [
+    let mut ways: [(&str, Way<'_>); 5] = [
         ("docker exec", &mut by_docker),
         ("the same by the daemon's socket", &mut by_socket),
         ("polder, one more command of a session", &mut by_session),
