@@ -28,6 +28,11 @@ pub trait Engine: Send + Sync {
         &[]
     }
 
+    /// The word for it in the names of spans, which other tools know.
+    fn span_word(&self) -> &'static str {
+        self.id()
+    }
+
     /// How strong the wall is.
     fn class(&self) -> EngineClass;
 

@@ -139,7 +139,9 @@ impl Said {
         let granted = self.layers.overrides.allow.iter().map(ToString::to_string).collect();
         let project = self.project().map(|project| project.fingerprint().to_owned());
         let mode = self.layers.audit().map(|mode| mode.value);
-        Recorder::new(audit::directory(environment), mode, records).with(granted, project)
+        let visor = self.project().is_some_and(|document| Dialect::of(document.path()) == Dialect::Visor);
+        let prefix = if visor { "visor" } else { "polder" };
+        Recorder::new(audit::directory(environment), mode, records).with(granted, project, prefix)
     }
 
     /// The same policy, with what polder remembers about runs and trust out of reach, and with what every run obeys
@@ -168,6 +170,13 @@ impl Said {
                 path != root && places.iter().map(PathBuf::as_path).chain([root]).any(|shown| path.starts_with(shown));
             if let Some(text) = path.to_str().filter(|_| reached) {
                 policy.protect.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        // The run of one sandbox must not say what is started beside the command of another one.
+        let used = policy.image.as_ref().map(|image| image.origin.clone());
+        for Sourced { value: file, origin } in self.layers.compose_files() {
+            if let Some(text) = file.to_str().filter(|_| file.starts_with(root) && used.as_ref() != Some(&origin)) {
+                policy.protect.push(Sourced::new(PathPattern(text.to_owned()), origin));
             }
         }
         policy

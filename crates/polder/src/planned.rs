@@ -139,7 +139,7 @@ impl Planned {
         let mut redaction = secrets.redaction();
         let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(&mut *sink);
         let supervision = Supervision { signals: None, ahead: None, session, parting: Parting::Wait, sink };
-        let ended = polder_run::run(chosen, streams, supervision);
+        let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
         entry.end(&ended).map_err(Unrecorded::Log)?;
         Ok(ended?)
     }

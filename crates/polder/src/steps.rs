@@ -424,7 +424,7 @@ impl PlannedSteps {
             let session = Some(session.clone());
             let supervision =
                 Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
-            let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
+            let ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
             entry.end(&ended).map_err(Unrecorded::Log)?;
             // A record is a help, and a step did what it did without it.
             if let Err(error) = noting.end(&ended) {

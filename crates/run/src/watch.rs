@@ -158,6 +158,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     }
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
+        tracing::info!(target: "polder::sandbox", limit = limit.name(), "limit");
         let _ = teller.tell(EventKind::Limit(limit));
     }
     if let Some(violation) = crate::limit::violation(&outcome, &limits) {
@@ -466,6 +467,8 @@ impl Watch<'_> {
         self.violations += violation.count;
         self.told += 1;
         if self.told <= VIOLATIONS_MAX {
+            let (action, layer) = (violation.action.name(), violation.layer.as_str());
+            tracing::info!(target: "polder::sandbox", action, layer, count = violation.count, "violation");
             let _ = teller.tell(EventKind::Violation(violation));
         }
     }
