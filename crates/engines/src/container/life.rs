@@ -20,6 +20,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is asked meanwhile whether the container still runs.
 const GLANCE: Duration = Duration::from_millis(500);
+/// How long a container may take to be gone when it was removed.
+const GOING: Duration = Duration::from_secs(5);
+/// How often it is looked for meanwhile.
+const BLINK: Duration = Duration::from_millis(10);
 /// How often a request is made that failed without a cause.
 const TRIES_MAX: u32 = 3;
 /// What Podman says instead of a cause, when two requests met.
@@ -108,6 +112,11 @@ impl Drop for Container {
         self.porter = None;
         let removed = self.client.remove_container(&self.id, Deadline::quick());
         self.remains.note(format_args!("container `{}`", self.id.as_str()), removed);
+        // It removes itself as well, and whoever comes second may hear that it is done before it is.
+        let begun = Instant::now();
+        while begun.elapsed() < GOING && self.client.inspect_container(&self.id, Deadline::quick()).is_ok() {
+            std::thread::sleep(BLINK);
+        }
         self.remains.note("the directory of the run", self.place.remove());
     }
 }

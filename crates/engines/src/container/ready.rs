@@ -18,6 +18,8 @@ pub(super) struct Ready {
     pub(super) env: Option<Vec<String>>,
     /// The runtime that was asked for by name, which the daemon has.
     pub(super) runtime: Option<String>,
+    /// Whether it wants places that can be written and that no run makes for itself.
+    pub(super) has_volumes: bool,
 }
 
 /// Everything that decides about the image of a plan.
@@ -55,10 +57,14 @@ pub(super) fn ready_image(
     };
     match facts? {
         // By its id: a name can mean another image a moment later.
-        Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env), runtime: options.runtime }),
+        Some(facts) => {
+            let has_volumes = !facts.volumes.is_empty();
+            Ok(Ready { name: facts.id, env: Some(facts.env), runtime: options.runtime, has_volumes })
+        }
         None => {
             host_image::make(client).map_err(|error| said("make the empty image", error))?;
-            Ok(Ready { name: host_image::NAME.to_owned(), env: None, runtime: options.runtime })
+            let name = host_image::NAME.to_owned();
+            Ok(Ready { name, env: None, runtime: options.runtime, has_volumes: false })
         }
     }
 }
