@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 15] = [
+const PROGRAMS: [(&str, &str); 16] = [
     ("busybox", "busybox-static"),
     ("bwrap", "bubblewrap"),
     ("docker-compose", "docker-compose"),
@@ -16,6 +16,7 @@ const PROGRAMS: [(&str, &str); 15] = [
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.xfs", "xfsprogs"),
     ("newuidmap", "uidmap"),
+    ("openssl", "openssl"),
     ("pip3", "python3-pip"),
     ("podman", "podman"),
     ("python3", "python3"),

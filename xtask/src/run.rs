@@ -30,16 +30,20 @@ pub(crate) fn target_directory() -> PathBuf {
 pub(crate) fn build() -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     install_target(&target)?;
-    call(Command::new("cargo").current_dir(root()).args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "polder-cli",
-        "--target",
-        &target,
-    ]))?;
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root()).args(["build", "--quiet", "--release", "--package", "polder-cli", "--target", &target]);
+    // The few lines of C in the build need no C library, so the system's own compiler does where there is none for musl.
+    let compiler = format!("CC_{}", target.replace('-', "_"));
+    if std::env::var_os(&compiler).is_none() && !is_on_path("musl-gcc") {
+        cargo.env(compiler, "cc");
+    }
+    call(&mut cargo)?;
     Ok(target_directory().join(target).join("release/polder"))
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// The target's standard library, if the tool chain has none: where rustup does not install by itself, it is asked to.

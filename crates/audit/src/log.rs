@@ -96,15 +96,24 @@ impl Log {
         if line.len() > LINE_BYTES_MAX {
             return Err(AuditError::TooLong(line.len()));
         }
-        file.write_all(format!("{line}\n").as_bytes()).map_err(|source| self.io("write", CURRENT, source))?;
-        file.sync_data().map_err(|source| self.io("write", CURRENT, source))?;
         let end = End { seq: end.seq + 1, hash };
-        self.note(&end)?;
+        let before = file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len();
+        if let Err(error) = self.write(&mut file, &line).and_then(|()| self.note(&end)) {
+            // Whoever asked is told that it is not there, so it must not be; what cannot be taken back says too much, not
+            // too little.
+            let _ = file.set_len(before);
+            return Err(error);
+        }
         if file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len() > self.file_bytes_max {
             let aside = self.directory.join(format!("audit-{:012}.jsonl", end.seq));
             fs::rename(&path, &aside).map_err(|source| self.io("set aside", CURRENT, source))?;
         }
         Ok(end.seq)
+    }
+
+    fn write(&self, file: &mut File, line: &str) -> Result<(), AuditError> {
+        let written = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_data());
+        written.map_err(|source| self.io("write", CURRENT, source))
     }
 
     fn io(&self, what: &'static str, name: &str, source: io::Error) -> AuditError {

@@ -18,7 +18,7 @@ use std::path::PathBuf;
   polder shell                            a shell in the sandbox
   polder doctor                           what this machine can enforce
 
-Exit code: the command's own; 124 timed out; 125 polder could not do its part; 126 and 127 the command
+Exit code: the command's own; 124 timed out; 125 polder could not do its part; 126 and 127 the command \
 cannot be executed or does not exist; 128+n ended by signal n."
 )]
 pub(crate) struct Cli {
@@ -258,9 +258,9 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of
-their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of
-files that could not be read; run again with --observe exact."
+    after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of \
+their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of \
+files that could not be read or removed; run again with --observe exact."
 )]
 pub(crate) struct ExplainArgs {
     /// The run, by its name or the beginning of it; the newest when no name is given.
@@ -299,8 +299,8 @@ pub(crate) struct WhyArgs {
   polder learn --to ci.yaml -- make test       another file; `polder run --config ci.yaml` uses it
   polder learn --tighten -- make test          what the policy grants and the command does not ask for
 
-Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and
-protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is
+Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and \
+protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is \
 remembered; removing the file begins anew. Every round runs the command.
 
 Exit code: the command's own; with --tighten 1 if the command ends otherwise with what it asked for.")]
@@ -326,7 +326,7 @@ pub(crate) struct LearnArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What a run may do is fixed before its command starts, by every engine of this build. So this grants nothing: it names
+    after_help = "What a run may do is fixed before its command starts, by every engine of this build. So this grants nothing: it names \
 the flag for a new run, and ends with 125."
 )]
 pub(crate) struct GrantArgs {
@@ -411,13 +411,13 @@ pub(crate) struct WorkspaceDiffArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What the host would execute later by itself (git hooks and configuration, CI workflows, editor tasks, shell
-files, lifecycle scripts, agent instructions, …) is held back until it is named by --include-held. What the host changed
+    after_help = "What the host would execute later by itself (git hooks and configuration, CI workflows, editor tasks, shell \
+files, lifecycle scripts, agent instructions, …) is held back until it is named by --include-held. What the host changed \
 since the run began is left alone until it is named by --force.
 
 An apply is a transaction: it happens, or it does not. One that was killed is resumed or aborted.
 
-Exit code: 0 everything that was asked for is in place, apart from what is held back; 1 something was left out because
+Exit code: 0 everything that was asked for is in place, apart from what is held back; 1 something was left out because \
 of a conflict or because it cannot be applied; 125 nothing was applied, and the reason is on stderr."
 )]
 pub(crate) struct WorkspaceApplyArgs {

@@ -71,6 +71,11 @@ fn line(record: &Value) -> String {
             Value::String(error) => format!("of {}: {error}", data["begin"]),
             _ => format!("of {}: exit code {}", data["begin"], data["outcome"]["exitCode"]),
         },
+        Some("apply") => {
+            let (verb, workspace, root) = (text(&data["verb"]), text(&data["workspace"]), text(&data["root"]));
+            format!("{verb} of {workspace}, {} paths, in {root}", data["count"])
+        }
+        Some("grant") => format!("{} of {} ({})", text(&data["verb"]), text(&data["path"]), text(&data["project"])),
         _ => data.to_string(),
     };
     format!("{:>6}  {}  {:<9}  {rest}", record["seq"].to_string(), text(&record["time"]), text(&record["kind"]))

@@ -7,13 +7,14 @@ mod lesson;
 mod memory;
 mod page;
 mod tighten;
+mod worry;
 
 use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, printable, say};
 use crate::render::text::{home, tolerate_closed};
 use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
-use lesson::Lesson;
+use lesson::{Lesson, Worry};
 use memory::Memory;
 use polder::config::{self, Files};
 use polder::{Ending, Planned, Violation};
@@ -23,7 +24,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The project's file that is written when no other is named.
 const FILE: &str = "polder.yaml";
@@ -38,21 +39,27 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
     let (mut name, mut home, mut last) = (None, home(), 0);
+    policy.allow.iter().for_each(|grant| memory.lesson.give(grant));
     for _ in 0..*rounds {
         let mut policy = watching(policy)?;
         // The file counts before anybody trusts it, because it is what this very command wrote.
         policy.trust |= memory.is_ours && to.is_none();
-        policy.allow.extend(memory.lesson.grants(&home));
+        policy.allow.extend(memory.lesson.grants(&|path| worry::worry(path, &home)));
         let planned = policy.sandbox().plan(command.clone())?;
         name = planned.policy().name.clone();
         home.clone_from(&planned.host().user.home);
         let violations;
         (violations, last) = once(planned)?;
-        if !memory.lesson.add(&violations, &home) {
+        if !memory.lesson.add(&violations, &|path| worry::worry(path, &home)) {
             break;
         }
     }
-    let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &home);
+    if memory.lesson.is_empty() {
+        say("the command asked for nothing that it does not have; no policy is needed, and none was written");
+        return Ok(last);
+    }
+    let worry = |path: &Path| worry::worry(path, &home);
+    let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &worry);
     memory
         .write(&text)
         .map_err(|error| Failure::new(format!("`{}` cannot be written: {error}", memory.file.display())))?;
@@ -61,7 +68,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
             json!({"file": memory.file.display().to_string(), "exitCode": last, "lesson": memory.lesson.to_json()});
         tolerate_closed(writeln!(io::stdout().lock(), "{}", escaped(&told.to_string())))?;
     } else {
-        summary(&memory, to.is_some(), last, &home).iter().for_each(|line| say(line));
+        summary(&memory, to.is_some(), last, &worry).iter().for_each(|line| say(line));
     }
     Ok(last)
 }
@@ -74,7 +81,14 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     recorded?;
     match outcome.ending {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
-        _ => Ok((violations, code(&outcome))),
+        Ending::NotFound | Ending::NotExecutable(_) => Err(Failure::new(
+            "the command does not exist in the sandbox or cannot be executed there, so there is nothing to learn; \
+             --bind shows more of the host",
+        )),
+        Ending::Lost => Err(Failure::new("the sandbox vanished and took the command with it; nothing was written")),
+        Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut | Ending::LimitReached => {
+            Ok((violations, code(&outcome)))
+        }
     }
 }
 
@@ -107,9 +121,9 @@ fn place(
     }
 }
 
-fn summary(memory: &Memory, named: bool, last: u8, home: &std::path::Path) -> Vec<String> {
+fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<String> {
     let Lesson { runs: _, granted, held, refused } = &memory.lesson;
-    let grants = memory.lesson.grants(home).len();
+    let grants = memory.lesson.grants(worry).len();
     let file = memory.file.display();
     let mut lines = vec![format!("wrote {file}: {grants} granted, {} held back", held.len())];
     for (what, why) in held.iter().chain(refused).take(crate::run::VIOLATION_LINES_MAX) {

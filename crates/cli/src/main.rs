@@ -17,6 +17,7 @@ mod run;
 mod service;
 mod shell;
 mod steps;
+mod telemetry;
 mod trust;
 mod why;
 mod workspace;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Ok(verb) => verb,
         Err(error) => return exit::usage(&error),
     };
+    let telemetry = telemetry::start();
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
         Verb::Shell(args) => shell::shell(args),
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),
     };
+    telemetry::finish(telemetry);
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => exit::failed(&failure),

@@ -5,6 +5,7 @@ use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use crate::service::{self, Asked};
+use crate::workspace::escaped;
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
     Violation,
@@ -99,8 +100,8 @@ pub(crate) fn carry_out(
             teller.tell(event)
         })
     };
-    let supervision = Supervision { signals: Some(signals), ahead, parting, sink };
-    let ended = polder_run::run(chosen, streams, supervision);
+    let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, sink };
+    let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
     // Nobody looks at it any more who would mind.
     let _ = teller.line.clear();
     let recorded = entry.end(&ended);
@@ -164,8 +165,11 @@ struct Teller {
 
 impl Teller {
     fn tell(&mut self, event: Event) -> ControlFlow<()> {
-        let written =
-            if self.json { writeln!(io::stdout().lock(), "{}", json::event(&event)) } else { self.pass(event) };
+        let written = if self.json {
+            writeln!(io::stdout().lock(), "{}", escaped(&json::event(&event).to_string()))
+        } else {
+            self.pass(event)
+        };
         // Whoever read us is gone; the command ends as it would without us in between.
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(()),

@@ -53,12 +53,15 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted()).iter().for_each(|line| say(line));
     let (mut changes, mut warnings) = (None, Vec::new());
     let (mut raw, mut line) = (None, ProgressLine::new());
+    let span = entry.span();
+    let inside = span.enter();
     let result = polder_run::run(
         chosen,
         streams,
         Supervision {
             signals: Some(&signals),
             ahead: None,
+            session: None,
             parting: polder_run::Parting::Leave,
             sink: &mut |event| {
                 noting.hear(&event);
@@ -74,6 +77,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             },
         },
     );
+    drop(inside);
     // Our own words come after the terminal is as it was.
     let _ = line.clear();
     let entered = raw.transpose().map(drop);

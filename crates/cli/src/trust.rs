@@ -1,9 +1,10 @@
 //! `polder trust`: remember that the user has read this very content.
 
 use crate::args::TrustArgs;
-use crate::exit::{Failure, printable};
+use crate::exit::{Failure, printable, say};
 use crate::render::text::tolerate_closed;
 use polder::config::Files;
+use polder::deeds::{Deeds, Kind, Weight};
 use polder::{Overrides, trust as store};
 use polder_policy::{Trust, asks};
 use serde_json::json;
@@ -26,18 +27,29 @@ pub(crate) fn trust(args: &TrustArgs) -> Result<u8, Failure> {
         Trust::Everything => true,
         Trust::Only(hashes) => hashes.iter().any(|known| known == hash),
     };
+    let asks = asks(project);
+    // Before the effect, like everything in the log.
+    let record = |verb: &str| -> Result<(), Failure> {
+        let asked: Vec<String> = asks.iter().map(|ask| format!("{}: {}", ask.origin, ask.what)).collect();
+        let path = project.path().display().to_string();
+        let data = json!({"verb": verb, "project": hash, "path": path, "asks": asked});
+        let warning = Deeds::of(&environment)?.record(Kind::Grant, Weight::Heavy, &data)?;
+        warning.iter().for_each(|warning| say(warning));
+        Ok(())
+    };
     let done = if args.revoke {
+        record("revoke")?;
         store::forget(&place, hash)?;
         "revoked"
     } else if args.show {
         if known { "trusted" } else { "not trusted" }
     } else {
         if !known {
+            record("trust")?;
             store::remember(&place, hash, project.path())?;
         }
         "trusted"
     };
-    let asks = asks(project);
     let mut lines = vec![format!("{done}: {} ({})", project.path().display(), &hash[..12.min(hash.len())])];
     if asks.is_empty() {
         lines.push("  it asks for nothing outside of its own tree".to_owned());

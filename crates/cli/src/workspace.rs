@@ -6,6 +6,7 @@ mod diff;
 mod json;
 mod list;
 mod paint;
+mod record;
 mod settle;
 
 use crate::args::{WhichArgs, WorkspaceArgs, WorkspaceVerb};

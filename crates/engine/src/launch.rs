@@ -1,6 +1,7 @@
 //! What an engine gets to start with, and what it gives back.
 
 use crate::Lookout;
+use crate::session::Session;
 use polder_facts::{HostPath, LimitKind, Violation};
 use polder_sys::Terminal;
 use std::any::Any;
@@ -22,6 +23,8 @@ pub struct Services<'a> {
     pub kept: Option<OwnedFd>,
     /// Who is told while the sandbox is made ready.
     pub lookout: &'a mut dyn Lookout,
+    /// What the run shares with others, where it is one of several.
+    pub session: Option<Session>,
 }
 
 /// What a workspace is made of whose changes are kept apart. Paths without symbolic links.

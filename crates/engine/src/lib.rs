@@ -8,10 +8,12 @@
 mod fit;
 mod launch;
 mod lookout;
+mod session;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
 pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Parting, Report, Running, Services};
 pub use lookout::{Lookout, Notice};
+pub use session::Session;
 
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};
@@ -24,6 +26,11 @@ pub trait Engine: Send + Sync {
     /// Other names by which configurations know it.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The word for it in the names of spans, which other tools know.
+    fn span_word(&self) -> &'static str {
+        self.id()
     }
 
     /// How strong the wall is.

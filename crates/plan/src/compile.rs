@@ -127,6 +127,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         network: policy.network.clone(),
         workspace: policy.workspace.clone(),
         observe: policy.observe.clone(),
+        scope: policy.scope.clone(),
         limits: policy.limits.clone(),
         image: policy.image.clone(),
         caches,

@@ -1,7 +1,7 @@
 //! A plan as text: what `--dry-run` prints, and what the hash is taken over.
 
 use crate::plan::{Caches, MaskKind, Plan, Reserved, Role, Sharing, SystemKind, World};
-use polder_facts::Sourced;
+use polder_facts::{Origin, Sourced};
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
@@ -38,6 +38,7 @@ impl fmt::Display for Plan {
             network,
             workspace,
             observe,
+            scope,
             limits,
             image,
             caches,
@@ -152,6 +153,9 @@ impl fmt::Display for Plan {
         out.row("changes", &format!("{mode}{name}{untracked}{from}{kept}"), &workspace.origin)?;
         if *world == World::Made {
             out.row("observe", observe.value.name(), &observe.origin)?;
+        }
+        if scope.origin != Origin::BuiltIn {
+            out.row("scope", scope.value.name(), &scope.origin)?;
         }
         print_limits(&mut out, limits)?;
         if let Some(Sourced { value, origin }) = image {

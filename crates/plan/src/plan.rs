@@ -1,7 +1,7 @@
 //! The plan's own types.
 
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
-use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, Workspace};
+use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ pub struct Plan {
     pub workspace: Sourced<Workspace>,
     /// How closely the run is watched for what it is denied.
     pub observe: Sourced<Observe>,
+    /// How long what an engine makes for the sandbox lives.
+    pub scope: Sourced<SandboxScope>,
     /// Upper bounds.
     pub limits: Limits,
     /// What the file system is made from, for engines that take images.

@@ -1,6 +1,6 @@
 //! Which paths hold what nobody should give away lightly, and which ones programs ask for in passing. Pure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Below the home directory, with what is there.
 const IN_HOME: &[(&str, &str)] = &[
@@ -91,13 +91,19 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// What somebody should think of before granting a path: of what is in it, or of what it is in.
 pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     let near = |place: &Path| path.starts_with(place) || place.starts_with(path);
-    let homes = [home, Path::new("/root")];
+    let homes = [home.to_owned(), PathBuf::from("/root")].into_iter().chain(home_around(path)).collect::<Vec<_>>();
     let own = IN_HOME.iter().find(|(name, _)| homes.iter().any(|home| near(&home.join(name))));
     let other = || ELSEWHERE.iter().find(|(place, _)| near(Path::new(place)));
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let named = || NAMED.iter().find(|(whole, _)| name == *whole || name.strip_prefix(whole).is_some_and(is_variant));
     let ending = || ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
     own.or_else(other).or_else(named).or_else(ending).map(|(_, why)| *why)
+}
+
+/// The home directory that a path is in, whoever it belongs to: root can read them all.
+fn home_around(path: &Path) -> Option<PathBuf> {
+    let below = |homes: &str| Some(Path::new(homes).join(path.strip_prefix(homes).ok()?.components().next()?));
+    below("/home").or_else(|| below("/Users"))
 }
 
 /// Whether what follows a name makes it one of the same kind: `.env.local`, and not `.envrc`.
@@ -183,5 +189,9 @@ mod tests {
         }
         assert_eq!(risk(Path::new("/root/data"), home), None);
         assert!(risk(Path::new("/root/.ssh"), home).is_some(), "root's keys are keys");
+        for path in ["/home/bob", "/home/bob/.ssh/config", "/home/bob/.aws"] {
+            assert!(risk(Path::new(path), Path::new("/root")).is_some(), "so are everybody's: {path}");
+        }
+        assert_eq!(risk(Path::new("/home/bob/data"), Path::new("/root")), None);
     }
 }

@@ -181,6 +181,11 @@ fn borrowed_objects(host: &HostFacts) -> Vec<Shown> {
 
 fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
+    let writable = policy.binds.iter().filter(|bind| bind.value.access == Access::ReadWrite);
+    let written: Vec<&Path> = writable
+        .filter_map(|bind| host.tree.sources.get(bind.value.host.as_path()))
+        .map(|resolved| resolved.path.as_path())
+        .collect();
     for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
         let Some(resolved) = host.tree.sources.get(source.as_path()) else {
             faults.push(Fault::new(
@@ -196,6 +201,16 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
                 origin.clone(),
                 format!("the bind source `{source}` leads out of the workspace, to `{}`", resolved.path.display()),
                 "a command may have made that link; name the place that it leads to",
+            ));
+            continue;
+        }
+        let led = written.iter().find(|place| source.as_path().starts_with(place) && !resolved.path.starts_with(place));
+        if let Some(place) = led {
+            let place = place.display();
+            faults.push(Fault::new(
+                origin.clone(),
+                format!("the bind source `{source}` leads out of `{place}`, to `{}`", resolved.path.display()),
+                format!("commands write in `{place}` and may have made that link; name the place that it leads to"),
             ));
             continue;
         }
@@ -353,7 +368,10 @@ impl Masks<'_> {
 
     /// Whether a grant names a protection, or a parent of what it protects.
     fn is_lifted(&self, text: &str) -> bool {
-        self.policy.unprotect.iter().any(|lifted| Path::new(text).starts_with(&lifted.value.0))
+        // A grant names what is in the workspace from there.
+        let path = Path::new(text);
+        let path = path.strip_prefix(&self.host.tree.root).unwrap_or(path);
+        self.policy.unprotect.iter().any(|lifted| path.starts_with(&lifted.value.0))
     }
 
     fn add_pattern(&mut self, kind: MaskKind, PathPattern(text): &PathPattern, origin: &Origin) {

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use tracing::Span;
 
 /// Where the log of this user is; absent when the user has no home.
 pub fn directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
@@ -27,6 +28,12 @@ pub(crate) struct Recorder {
     directory: Option<PathBuf>,
     mode: Option<AuditMode>,
     records: Option<Records>,
+    /// What the caller added to the policy.
+    granted: Vec<String>,
+    /// The content of the project's file.
+    project: Option<String>,
+    /// The word in front of the names of spans.
+    prefix: &'static str,
 }
 
 /// A run that is in the log, or needs not be.
@@ -35,6 +42,7 @@ pub(crate) struct Recorder {
 pub struct Entry {
     begun: Option<(Log, u64)>,
     warning: Option<String>,
+    span: Span,
 }
 
 /// Why a run does not start: it would not be in the log.
@@ -50,7 +58,12 @@ pub enum Unrecorded {
 
 impl Recorder {
     pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>, records: Option<Records>) -> Self {
-        Self { directory, mode, records }
+        Self { directory, mode, records, granted: Vec::new(), project: None, prefix: "polder" }
+    }
+
+    /// The same for runs with these grants, in a project whose file has this hash.
+    pub(crate) fn with(self, granted: Vec<String>, project: Option<String>, prefix: &'static str) -> Self {
+        Self { granted, project, prefix, ..self }
     }
 
     /// Where a run is kept for `polder explain`.
@@ -70,20 +83,41 @@ impl Recorder {
             None => (unsandboxed || weaker, unsandboxed),
         };
         if !recorded {
-            return Ok(Entry { begun: None, warning: None });
+            return Ok(Entry { begun: None, warning: None, span: self.span(chosen) });
         }
         let written = match &self.directory {
             Some(directory) => {
                 let log = Log::at(directory);
-                log.append(Kind::RunBegin, &described(chosen, policy)).map(|seq| (log, seq)).map_err(Unrecorded::Log)
+                let mut data = described(chosen, policy);
+                data["granted"] = self.granted.clone().into();
+                data["project"] = self.project.clone().into();
+                log.append(Kind::RunBegin, &data).map(|seq| (log, seq)).map_err(Unrecorded::Log)
             }
             None => Err(Unrecorded::Nowhere),
         };
         match written {
-            Ok(begun) => Ok(Entry { begun: Some(begun), warning: None }),
+            Ok(begun) => Ok(Entry { begun: Some(begun), warning: None, span: self.span(chosen) }),
             Err(error) if strict => Err(Error::Unrecorded(error)),
-            Err(error) => Ok(Entry { begun: None, warning: Some(whole(&error)) }),
+            Err(error) => Ok(Entry { begun: None, warning: Some(whole(&error)), span: self.span(chosen) }),
         }
+    }
+
+    /// What whoever listens to `tracing` learns of a run: never the command, only how many words it has.
+    fn span(&self, chosen: &Chosen) -> Span {
+        let plan = chosen.fitted.plan();
+        tracing::info_span!(
+            target: "polder::sandbox",
+            "exec",
+            prefix = self.prefix,
+            name = format!("{}.exec", chosen.engine.span_word()),
+            sandbox = plan.sandbox.as_deref().unwrap_or("default"),
+            engine = chosen.engine.id(),
+            network = plan.network.value.mode.name(),
+            words = plan.command.len(),
+            exit_code = tracing::field::Empty,
+            violations = tracing::field::Empty,
+            error = tracing::field::Empty,
+        )
     }
 }
 
@@ -93,8 +127,21 @@ impl Entry {
         self.warning.as_ref().map(|why| why.replace(", so it does not start", ""))
     }
 
+    /// The span of the run, to be in while it lasts.
+    pub fn span(&self) -> Span {
+        self.span.clone()
+    }
+
     /// Writes down how it ended. The run is over, so all that is left to do about an error is to tell it.
     pub fn end<E: std::error::Error>(self, ended: &Result<Outcome, E>) -> Result<(), AuditError> {
+        match ended {
+            Ok(outcome) => {
+                self.span.record("exit_code", outcome.exit_code());
+                self.span.record("violations", outcome.violations);
+            }
+            // The text of an error may name what the command was; that it was one is enough.
+            Err(_) => drop(self.span.record("error", true)),
+        }
         let Some((log, begin)) = self.begun else { return Ok(()) };
         let how = match ended {
             Ok(outcome) => json!({
@@ -147,7 +194,7 @@ fn described(chosen: &Chosen, policy: &Policy) -> Value {
     })
 }
 
-fn whole(error: &dyn std::error::Error) -> String {
+pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

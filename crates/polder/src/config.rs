@@ -6,9 +6,10 @@ use crate::records::{self, Records};
 use crate::trust;
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope, Trust, Workdir,
-    WorkspaceMode, find_in, find_project, load, parse, resolve,
+    AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
+    Trust, Workdir, WorkspaceMode, find_in, find_project, load, parse, resolve,
 };
+use polder_run::caches;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -135,11 +136,16 @@ impl Said {
     /// Who records runs.
     pub(crate) fn recorder(&self, environment: &BTreeMap<OsString, OsString>) -> Recorder {
         let records = records::directory(environment).map(Records::at);
-        Recorder::new(audit::directory(environment), self.layers.audit().map(|mode| mode.value), records)
+        let granted = self.layers.overrides.allow.iter().map(ToString::to_string).collect();
+        let project = self.project().map(|project| project.fingerprint().to_owned());
+        let mode = self.layers.audit().map(|mode| mode.value);
+        let visor = self.project().is_some_and(|document| Dialect::of(document.path()) == Dialect::Visor);
+        let prefix = if visor { "visor" } else { "polder" };
+        Recorder::new(audit::directory(environment), mode, records).with(granted, project, prefix)
     }
 
-    /// The same policy, with what polder remembers about runs and trust out of reach: a workspace or a bind
-    /// can lie around it.
+    /// The same policy, with what polder remembers about runs and trust out of reach, and with what every run obeys
+    /// protected: a workspace or a bind can lie around it.
     pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
         let own = [
             audit::directory(environment),
@@ -155,6 +161,24 @@ impl Said {
                 policy.deny_read.push(Sourced::built_in(PathPattern(text.to_owned())));
             }
         }
+        let places: Vec<PathBuf> =
+            policy.binds.iter().map(|bind| caches::resolved(bind.value.host.as_path())).collect();
+        let root = self.scope.workspace_root.as_path();
+        for path in obeyed(self.scope.home.as_path(), environment) {
+            // Where it is the workspace itself, its file is the project's, and protected as that.
+            let reached =
+                path != root && places.iter().map(PathBuf::as_path).chain([root]).any(|shown| path.starts_with(shown));
+            if let Some(text) = path.to_str().filter(|_| reached) {
+                policy.protect.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        // The run of one sandbox must not say what is started beside the command of another one.
+        let used = policy.image.as_ref().map(|image| image.origin.clone());
+        for Sourced { value: file, origin } in self.layers.compose_files() {
+            if let Some(text) = file.to_str().filter(|_| file.starts_with(root) && used.as_ref() != Some(&origin)) {
+                policy.protect.push(Sourced::new(PathPattern(text.to_owned()), origin));
+            }
+        }
         policy
     }
 
@@ -162,6 +186,25 @@ impl Said {
     pub fn project(&self) -> Option<&Document> {
         self.layers.documents.iter().find(|document| document.level() == Level::Project)
     }
+}
+
+/// Which deeds are recorded, by the files of the system and of the user alone.
+pub(crate) fn audit_mode(environment: &BTreeMap<OsString, OsString>) -> Result<Option<AuditMode>, Error> {
+    let home = home(environment);
+    let (mut documents, mut faults) = (Vec::new(), Vec::new());
+    for place in own_sources(&home, environment, &mut faults) {
+        let parsed = load(&place.path, place.level, &place.boundary)
+            .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
+        match parsed {
+            Ok(document) => documents.push(document),
+            Err(more) => faults.extend(more.0),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Faults(faults).into());
+    }
+    let layers = Layers { documents, environment: Vec::new(), overrides: Overrides::none() };
+    Ok(layers.audit().map(|mode| mode.value))
 }
 
 struct Place {
@@ -177,13 +220,19 @@ fn sources(
     environment: &BTreeMap<OsString, OsString>,
     faults: &mut Vec<Fault>,
 ) -> Vec<Place> {
+    let mut places = own_sources(home, environment, faults);
+    match find_project(directory) {
+        Ok(Some(found)) => places.push(Place { path: found.path, level: Level::Project, boundary: found.root }),
+        Ok(None) => {}
+        Err(more) => faults.extend(more.0),
+    }
+    places
+}
+
+/// The system's and the user's file, as far as they exist.
+fn own_sources(home: &Path, environment: &BTreeMap<OsString, OsString>, faults: &mut Vec<Fault>) -> Vec<Place> {
     let mut places = Vec::new();
-    let user = environment
-        .get(&OsString::from("XDG_CONFIG_HOME"))
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .unwrap_or_else(|| home.join(".config"))
-        .join("polder");
+    let user = user_directory(home, environment);
     for (dir, level) in [(PathBuf::from(SYSTEM_DIRECTORY), Level::System), (user, Level::User)] {
         match find_in(&dir, &OWN_NAMES) {
             Ok(Some(path)) => places.push(Place { path, level, boundary: dir }),
@@ -191,12 +240,26 @@ fn sources(
             Err(more) => faults.extend(more.0),
         }
     }
-    match find_project(directory) {
-        Ok(Some(found)) => places.push(Place { path: found.path, level: Level::Project, boundary: found.root }),
-        Ok(None) => {}
-        Err(more) => faults.extend(more.0),
-    }
     places
+}
+
+fn user_directory(home: &Path, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+    let said = environment.get(&OsString::from("XDG_CONFIG_HOME")).map(PathBuf::from);
+    said.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".config")).join("polder")
+}
+
+/// What every run of this user obeys without being asked, with links resolved: the directories of the system's and of the
+/// user's file, and the files, which may be links into a collection of such files.
+fn obeyed(home: &Path, environment: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
+    let directories = [PathBuf::from(SYSTEM_DIRECTORY), user_directory(home, environment)];
+    let files = directories.iter().flat_map(|directory| OWN_NAMES.map(|name| directory.join(name)));
+    let mut paths: Vec<PathBuf> =
+        directories.iter().cloned().chain(files).map(|path| caches::resolved(&path)).collect();
+    let inside =
+        |path: &PathBuf, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
+    let all = paths.clone();
+    paths.retain(|path| !inside(path, &all));
+    paths
 }
 
 /// The caller's home directory.

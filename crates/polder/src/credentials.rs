@@ -6,8 +6,8 @@
 use crate::error::Error;
 use polder_facts::{Event, EventKind, Output, Sourced};
 use polder_plan::filter_environment;
-use polder_policy::{Credential, Fault, Faults, Policy, Via};
-use polder_secrets::{Redactor, Secret, place_github, read};
+use polder_policy::{Credential, EnvPattern, Fault, Faults, Policy, Via};
+use polder_secrets::{APP_VARIABLES, GITHUB_APP, Keeper, Redactor, Secret, place_github};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -26,7 +26,11 @@ pub(crate) struct Placed {
 }
 
 /// Reads what the policy names and places it.
-pub(crate) fn placed(policy: &Policy, environment: &BTreeMap<OsString, OsString>) -> Result<Placed, Error> {
+pub(crate) fn placed(
+    policy: &Policy,
+    keeper: &Keeper,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<Placed, Error> {
     let mut placed = policy.clone();
     let (mut secrets, mut faults) = (Vec::new(), Vec::new());
     placed.credentials.retain(|credential| credential.value.via == Via::Broker);
@@ -44,8 +48,14 @@ pub(crate) fn placed(policy: &Policy, environment: &BTreeMap<OsString, OsString>
             fault(format!("`{host}` is not one host, and git rewrites the addresses of one host"), None);
             continue;
         }
-        match read(source, environment) {
+        match keeper.read(source, environment) {
             Ok(token) => {
+                if source == GITHUB_APP {
+                    // The token is for the command; what it was made from is not, whatever a pattern says.
+                    let never = |name: &str| EnvPattern { glob: name.to_owned(), negated: true };
+                    let never = APP_VARIABLES.iter().map(|name| Sourced::new(never(name), origin.clone()));
+                    placed.env.pass.extend(never);
+                }
                 let inside = filter_environment(&placed.env, environment).into_iter();
                 let inside =
                     inside.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

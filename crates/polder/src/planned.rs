@@ -9,7 +9,7 @@ use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
 use polder_plan::Plan;
 use polder_policy::Policy;
-use polder_run::{Chosen, Parting, Prepared, Streams, Supervision, Unfit};
+use polder_run::{Chosen, Parting, Prepared, Session, Streams, Supervision, Unfit};
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
@@ -23,6 +23,7 @@ pub struct Planned {
     policy: Policy,
     recorder: Recorder,
     secrets: Secrets,
+    session: Option<Session>,
 }
 
 /// A run that is in the log, where it has to be, and may start.
@@ -53,7 +54,12 @@ pub struct Finished {
 
 impl Planned {
     pub(crate) fn new(prepared: Prepared, policy: Policy, recorder: Recorder, secrets: Secrets) -> Self {
-        Self { prepared, policy, recorder, secrets }
+        Self { prepared, policy, recorder, secrets, session: None }
+    }
+
+    /// The same as one run of a session.
+    pub(crate) fn in_session(self, session: Session) -> Self {
+        Self { session: Some(session), ..self }
     }
 
     /// What will happen.
@@ -81,9 +87,9 @@ impl Planned {
 
     /// The same if an engine may start it, else why nobody may.
     pub(crate) fn checked(self) -> Result<Self, Unfit> {
-        let Self { prepared: Prepared { plan, host, chosen }, policy, recorder, secrets } = self;
+        let Self { prepared: Prepared { plan, host, chosen }, policy, recorder, secrets, session } = self;
         let prepared = Prepared { plan, host, chosen: Ok(chosen?) };
-        Ok(Self { prepared, policy, recorder, secrets })
+        Ok(Self { prepared, policy, recorder, secrets, session })
     }
 
     /// Whether the command has a secret that must be kept out of what it writes, so that it cannot have a terminal.
@@ -127,12 +133,13 @@ impl Planned {
 
     /// The same for a caller who may stop listening.
     fn told_to(self, streams: Streams, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<Outcome, Error> {
+        let session = self.session.clone();
         // Who uses the library hears everything anyway; only the command line keeps records.
         let Begun { chosen, entry, secrets, noting: _ } = self.begin()?;
         let mut redaction = secrets.redaction();
         let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(&mut *sink);
-        let supervision = Supervision { signals: None, ahead: None, parting: Parting::Wait, sink };
-        let ended = polder_run::run(chosen, streams, supervision);
+        let supervision = Supervision { signals: None, ahead: None, session, parting: Parting::Wait, sink };
+        let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
         entry.end(&ended).map_err(Unrecorded::Log)?;
         Ok(ended?)
     }

@@ -1,17 +1,20 @@
 //! Saying what a command may do.
 
-use crate::config::{self, Files};
+use crate::config::{self, Files, Said};
 use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::Planned;
 use crate::service::{self, ServiceName};
+use crate::session::Session;
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee, Origin};
 use polder_policy::{NetworkMode, Overrides, Policy};
+use polder_secrets::Keeper;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a command may do, as far as it was said. The built-in rest: the directory is writable, there is no network, the
 /// home directory is an empty one, and git hooks and config are protected.
@@ -24,6 +27,7 @@ pub struct Sandbox {
     overrides: Overrides,
     bare: bool,
     service: Option<ServiceName>,
+    keeper: Arc<Keeper>,
 }
 
 impl Sandbox {
@@ -38,6 +42,7 @@ impl Sandbox {
             overrides: Overrides::none(),
             bare: false,
             service: None,
+            keeper: Arc::new(Keeper::new()),
         }
     }
 
@@ -237,15 +242,28 @@ impl Sandbox {
     /// Decides everything about the steps of the configuration that can be decided before the first one has run, and
     /// starts nothing.
     pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
-        let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
+        let said = self.said()?;
         let trust = trust::for_call(&self.environment, self.trusted);
-        PlannedSteps::of(&said, &trust, &self.environment, asked)
+        PlannedSteps::of(&said, &trust, (&self.environment, &self.keeper), asked)
     }
 
     /// Decides everything about a run of this command, and starts nothing.
     pub fn plan(&self, command: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Planned, Error> {
         let command: Vec<OsString> = command.into_iter().map(Into::into).collect();
-        let said = config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())?;
+        self.plan_by(&self.said()?, &command)
+    }
+
+    /// Begins a session: many commands in this sandbox, which share what is costly to make for it, such as a container.
+    /// What the configuration says is read here, once: what a command changes in it does not count for the next one.
+    pub fn session(&self) -> Result<Session, Error> {
+        Ok(Session::new(self.clone(), self.said()?))
+    }
+
+    fn said(&self) -> Result<Said, Error> {
+        config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())
+    }
+
+    pub(crate) fn plan_by(&self, said: &Said, command: &[OsString]) -> Result<Planned, Error> {
         let mut policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
         if self.bare {
             take_gifts(&mut policy);
@@ -257,8 +275,8 @@ impl Sandbox {
             Some(name) => service::with_state(policy, name, root, &self.environment)?,
             None => policy,
         };
-        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
-        let prepared = polder_run::prepare(&placed, &command, root, start, self.environment.clone())?;
+        let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.keeper, &self.environment)?;
+        let prepared = polder_run::prepare(&placed, command, root, start, self.environment.clone())?;
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
     }

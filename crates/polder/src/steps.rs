@@ -8,7 +8,8 @@ use crate::planned::{Begun, Planned};
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
-use polder_run::{Parting, Streams, Supervision};
+use polder_run::{Parting, Session, Streams, Supervision};
+use polder_secrets::Keeper;
 use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
 use polder_sys::wait::{self, Signals};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How many steps run at once when nobody says it.
@@ -44,10 +46,18 @@ pub struct PlannedSteps {
     steps: Vec<PlannedStep>,
     at_once: usize,
     asked: StepsAsked,
+    around: Around,
+}
+
+/// What surrounds all of them.
+struct Around {
     root: PathBuf,
     start: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     recorder: Recorder,
+    keeper: Arc<Keeper>,
+    /// What the steps share: one container, for example, for all that use the same sandbox.
+    session: Session,
 }
 
 /// One of them.
@@ -109,15 +119,20 @@ impl PlannedSteps {
     pub(crate) fn of(
         said: &Said,
         trust: &Trust,
-        environment: &BTreeMap<OsString, OsString>,
+        (environment, keeper): (&BTreeMap<OsString, OsString>, &Arc<Keeper>),
         asked: &StepsAsked,
     ) -> Result<Self, Error> {
         let all = steps(&said.layers)?;
         let graph = Graph::of(&all, &asked.names)?;
         let works = works(&all, &graph)?;
-        let (root, start) =
-            (said.scope.workspace_root.as_path().to_owned(), said.scope.working_dir.as_path().to_owned());
-        let recorder = said.recorder(environment);
+        let around = Around {
+            root: said.scope.workspace_root.as_path().to_owned(),
+            start: said.scope.working_dir.as_path().to_owned(),
+            environment: environment.clone(),
+            recorder: said.recorder(environment),
+            keeper: Arc::clone(keeper),
+            session: Session::new(),
+        };
         let mut planned = Vec::new();
         let mut faults: Vec<Fault> = Vec::new();
         for (work, node) in works.into_iter().zip(&graph.nodes) {
@@ -125,7 +140,7 @@ impl PlannedSteps {
                 Ok(policy) => {
                     let step = &all[node.step];
                     let policy = said.shielded(policy, environment);
-                    let step = planned_step(work, step, policy, (&root, &start), environment, &recorder)?;
+                    let step = planned_step(work, step, policy, &around)?;
                     faults.extend(step.work.lacking(&step.scope(asked)));
                     planned.push(step);
                 }
@@ -140,8 +155,7 @@ impl PlannedSteps {
         }
         let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
         let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
-        let (asked, environment) = (asked.clone(), environment.clone());
-        Ok(Self { graph, steps: planned, at_once, asked, root, start, environment, recorder })
+        Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around })
     }
 
     /// The steps, in the order in which they are told.
@@ -156,7 +170,7 @@ impl PlannedSteps {
 
     /// Refuses everything when one of the steps could not run: a run that begins must not find that out in its middle.
     pub fn judged(self) -> Result<Self, Error> {
-        let Self { graph, steps, at_once, asked, root, start, environment, recorder } = self;
+        let Self { graph, steps, at_once, asked, around } = self;
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
         for step in steps {
             let PlannedStep { work, policy, planned, scope_env, waits_for } = step;
@@ -166,7 +180,7 @@ impl PlannedSteps {
             }
         }
         if refused.is_empty() {
-            Ok(Self { graph, steps: kept, at_once, asked, root, start, environment, recorder })
+            Ok(Self { graph, steps: kept, at_once, asked, around })
         } else {
             Err(Error::Steps(refused))
         }
@@ -214,13 +228,11 @@ fn planned_step(
     work: Work,
     step: &polder_policy::Step,
     policy: Policy,
-    (root, start): (&std::path::Path, &std::path::Path),
-    environment: &BTreeMap<OsString, OsString>,
-    recorder: &Recorder,
+    Around { root, start, environment, recorder, keeper, session: _ }: &Around,
 ) -> Result<PlannedStep, Error> {
     let outline = work.outline();
     let with_values = with_values(&policy, &outline);
-    let Placed { policy: placed, secrets } = credentials::placed(&with_values, environment)?;
+    let Placed { policy: placed, secrets } = credentials::placed(&with_values, keeper, environment)?;
     let prepared = polder_run::prepare(&placed, &words(&outline), root, start, environment.clone())?;
     let own = |variable: &Sourced<(String, String)>| {
         step.env.iter().any(|own| own.origin == variable.origin && own.value.0 == variable.value.0)
@@ -386,6 +398,7 @@ impl PlannedSteps {
         signals: &Signals,
         tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Status {
+        let Around { root, start, environment, recorder, keeper, session } = &self.around;
         let policy = with_values(&step.policy, &rendered);
         let outcome = std::thread::scope(|threads| -> Result<Outcome, Error> {
             let stdin = match rendered.stdin.clone() {
@@ -397,10 +410,9 @@ impl PlannedSteps {
                     read
                 }
             };
-            let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.environment)?;
-            let prepared =
-                polder_run::prepare(&placed, &words(&rendered), &self.root, &self.start, self.environment.clone())?;
-            let planned = Planned::new(prepared, policy, self.recorder.clone(), secrets);
+            let Placed { policy: placed, secrets } = credentials::placed(&policy, keeper, environment)?;
+            let prepared = polder_run::prepare(&placed, &words(&rendered), root, start, environment.clone())?;
+            let planned = Planned::new(prepared, policy, recorder.clone(), secrets);
             let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
             let mut redaction = secrets.redaction();
             let sink = &mut |event| {
@@ -409,8 +421,10 @@ impl PlannedSteps {
                     tell(Message::Event(event))
                 })
             };
-            let supervision = Supervision { signals: Some(signals), ahead: None, parting: Parting::Wait, sink };
-            let ended = polder_run::run(chosen, Streams::Events { stdin }, supervision);
+            let session = Some(session.clone());
+            let supervision =
+                Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
+            let ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
             entry.end(&ended).map_err(Unrecorded::Log)?;
             // A record is a help, and a step did what it did without it.
             if let Err(error) = noting.end(&ended) {

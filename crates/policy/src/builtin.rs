@@ -1,8 +1,8 @@
 //! What holds when nobody says anything: the workspace and nothing else.
 
 use crate::model::{
-    Access, EngineChoice, EnvPattern, EnvRules, Limits, Network, NetworkMode, Observe, PathPattern, Policy, Workdir,
-    Workspace, WorkspaceMode,
+    Access, EngineChoice, EnvPattern, EnvRules, Limits, Network, NetworkMode, Observe, PathPattern, Policy,
+    SandboxScope, Workdir, Workspace, WorkspaceMode,
 };
 use polder_facts::{GuestPath, Sourced};
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ pub fn built_in() -> Policy {
         workdir: Sourced::built_in(Workdir::At(workdir)),
         workspace: Sourced::built_in(Workspace::of(WorkspaceMode::Direct)),
         observe: Sourced::built_in(Observe::Cheap),
+        scope: Sourced::built_in(SandboxScope::Session),
         env: EnvRules { pass: ENV_PASS.iter().map(pass).collect(), set: Vec::new() },
         binds: Vec::new(),
         limits: Limits { pids: Some(Sourced::built_in(PIDS_MAX)), ..Limits::absent() },

@@ -5,7 +5,7 @@ use crate::fault::Faults;
 use crate::lower;
 use crate::model::{
     Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern,
-    Workdir, Workspace,
+    SandboxScope, Workdir, Workspace,
 };
 use crate::trust;
 use crate::vocabulary::Vocabulary;
@@ -89,6 +89,7 @@ pub(crate) struct Definition {
     pub(crate) workdir: Option<Sourced<Workdir>>,
     pub(crate) workspace: Option<Sourced<Workspace>>,
     pub(crate) observe: Option<Sourced<Observe>>,
+    pub(crate) scope: Option<Sourced<SandboxScope>>,
     pub(crate) env_pass: Option<Sourced<Vec<Sourced<EnvPattern>>>>,
     pub(crate) env_set: Vec<Sourced<(String, String)>>,
     pub(crate) binds: Option<Sourced<Vec<Sourced<Bind>>>>,
@@ -117,6 +118,7 @@ impl Definition {
             workdir: None,
             workspace: None,
             observe: None,
+            scope: None,
             env_pass: None,
             env_set: Vec::new(),
             binds: None,

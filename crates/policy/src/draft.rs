@@ -56,6 +56,7 @@ impl Draft {
             workdir,
             workspace,
             observe,
+            scope,
             env_pass,
             env_set,
             binds,
@@ -83,6 +84,7 @@ impl Draft {
         replace(&mut policy.workdir, workdir);
         replace(&mut policy.workspace, workspace);
         replace(&mut policy.observe, observe);
+        replace(&mut policy.scope, scope);
         self.env_pass.extend(env_pass.iter().flat_map(|list| &list.value).cloned());
         policy.env.set.extend_from_slice(env_set);
         policy.binds.extend(binds.iter().flat_map(|list| &list.value).cloned());

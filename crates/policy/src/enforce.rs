@@ -36,6 +36,7 @@ impl Hold<'_> {
             workdir,
             workspace,
             observe,
+            scope,
             env_pass,
             env_set,
             binds,
@@ -53,6 +54,7 @@ impl Hold<'_> {
         self.fixed("engine", engine, |policy| Some(&mut policy.engine));
         self.fixed("workdir", workdir, |policy| Some(&mut policy.workdir));
         self.fixed("observe", observe, |policy| Some(&mut policy.observe));
+        self.fixed("scope", scope, |policy| Some(&mut policy.scope));
         self.fixed("workspace", workspace, |policy| Some(&mut policy.workspace));
         self.optional("image", image, |policy| &mut policy.image);
         self.optional("cache", cache, |policy| &mut policy.cache);

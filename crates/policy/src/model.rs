@@ -24,6 +24,8 @@ pub struct Policy {
     pub workspace: Sourced<Workspace>,
     /// How closely a run is watched for what it is denied.
     pub observe: Sourced<Observe>,
+    /// How long what an engine makes for it lives.
+    pub scope: Sourced<SandboxScope>,
     /// Which variables enter.
     pub env: EnvRules,
     /// Host paths beside the workspace.
@@ -158,6 +160,38 @@ impl std::str::FromStr for Observe {
     fn from_str(text: &str) -> Result<Self, String> {
         let fault = || format!("`{text}` is not one of {}", Self::ALL.map(Self::name).join(", "));
         Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(fault)
+    }
+}
+
+/// How long what an engine makes for a sandbox lives, where that is more than the walls of one run. No run sees more or
+/// less of another by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxScope {
+    /// As long as the session: its runs share it.
+    Session,
+    /// As long as one run.
+    Run,
+}
+
+impl SandboxScope {
+    /// Every scope, the widest first.
+    pub const ALL: [Self; 2] = [Self::Session, Self::Run];
+
+    /// The word in configuration and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Run => "run",
+        }
+    }
+}
+
+impl std::str::FromStr for SandboxScope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("`{text}` is not one of {}", Self::ALL.map(Self::name).join(", "));
+        Self::ALL.into_iter().find(|scope| scope.name() == text).ok_or_else(fault)
     }
 }
 

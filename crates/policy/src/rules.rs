@@ -50,7 +50,11 @@ pub(crate) fn guest_path(text: &str) -> Result<GuestPath, String> {
 
 /// Where a cache appears inside: an absolute path, or one below the home directory there.
 pub(crate) fn cache_path(text: &str) -> Result<CachePath, String> {
-    let Some(rest) = text.strip_prefix('~') else { return guest_path(text).map(CachePath::At) };
+    let Some(rest) = text.strip_prefix('~') else {
+        let kept = "; what lies in the workspace is there again at the next run without a cache";
+        let hint = if Path::new(text).is_relative() && !climbs(text) { kept } else { "" };
+        return guest_path(text).map(CachePath::At).map_err(|error| format!("{error}{hint}"));
+    };
     let Some(below) = rest.strip_prefix('/').map(|below| below.trim_matches('/')).filter(|below| !below.is_empty())
     else {
         return Err(format!("`{text}`: only `~/…`, a directory below the home directory, is expanded"));

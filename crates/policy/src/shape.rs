@@ -104,6 +104,7 @@ pub(crate) const VIAS: &[&str] = &["broker", "environment"];
 pub(crate) const AUDIT_MODES: &[&str] = &["required", "best_effort", "off"];
 pub(crate) const NETWORK_MODES: &[&str] = &["none", "restricted", "full"];
 pub(crate) const OBSERVE_MODES: &[&str] = &["off", "cheap", "exact"];
+pub(crate) const SCOPES: &[&str] = &["session", "run"];
 pub(crate) const WORKSPACE_MODES: &[&str] = &["direct", "cow", "worktree"];
 pub(crate) const SPEC_MODES: &[&str] = &["chat", "review", "plan", "orchestrate"];
 
@@ -132,12 +133,17 @@ pub(crate) static TOP: Table = Table {
 
 const SANDBOX_OR_PROFILES: Shape = Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Map(&PROFILE))]);
 
-static SANDBOX_KEYS: [Key; 24] = [
+static SANDBOX_KEYS: [Key; 25] = [
     key("engine", Shape::Text, "the engine, or `auto`"),
     key("network", NETWORK_SHAPE, "what may be reached"),
     key("read_only", Shape::Bool, "whether the workspace can only be read"),
     key("workdir", Shape::Text, "where the workspace appears inside, or `host`"),
     own("observe", Shape::Word(OBSERVE_MODES), "how closely a run is watched for what it is denied"),
+    own(
+        "scope",
+        Shape::Word(SCOPES),
+        "how long what an engine makes for the sandbox lives: for a session, or for one run",
+    ),
     key("env_passthrough", TEXTS, "patterns for variables that enter"),
     key("env", Shape::MapOf(&Shape::Scalar), "variables with a value"),
     key("bind_paths", Shape::ListOf(&Shape::Map(&BIND)), "host paths beside the workspace"),
@@ -235,7 +241,7 @@ static CREDENTIAL: Table = Table {
     name: "credential",
     keys: &[&[
         required("name", Shape::Text, "its name in reports"),
-        required("source", Shape::Text, "where the secret is, as in `env:GITHUB_TOKEN`"),
+        required("source", Shape::Text, "where the secret is: `env:NAME`, or `app:github` for a token of a GitHub App"),
         required("hosts", TEXTS, "the hosts that may see it"),
         key("via", Shape::Word(VIAS), "`broker` when absent; `environment` gives it to the command, as variables"),
     ]],

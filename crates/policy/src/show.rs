@@ -24,6 +24,7 @@ pub fn show(policy: &Policy) -> String {
         workdir,
         workspace,
         observe,
+        scope,
         env,
         binds,
         limits,
@@ -48,6 +49,7 @@ pub fn show(policy: &Policy) -> String {
     show_network(&mut lines, network);
     lines.value("read_only", access.value == Access::ReadOnly, &access.origin);
     lines.value("observe", observe.value.name(), &observe.origin);
+    lines.value("scope", scope.value.name(), &scope.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
     let Workspace { mode, name, from, keep, untracked } = &workspace.value;
     let said = |key, name: &Option<String>| name.as_ref().map(|name| format!(", {key}: {}", quoted(name)));

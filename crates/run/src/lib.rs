@@ -20,7 +20,7 @@ pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
 pub use polder_cache as caches;
 pub use polder_cache::{Owner, StateError, state};
-pub use polder_engine::{HeadStart, Parting};
+pub use polder_engine::{HeadStart, Parting, Session};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use restart::{Next, Patience, Restart};
 pub use watch::{RunError, Streams, Supervision, run};

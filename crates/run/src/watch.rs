@@ -11,7 +11,7 @@ use crate::pump::{self, Source};
 use crate::workspace::{self, Held, WorkspaceError};
 use polder_cache::ClaimError;
 use polder_engine::{
-    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Report, Running, Services,
+    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Report, Running, Services, Session,
 };
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
@@ -61,6 +61,8 @@ pub struct Supervision<'a> {
     pub signals: Option<&'a Signals>,
     /// What was begun before the plan was known.
     pub ahead: Option<HeadStart>,
+    /// What the run shares with others, where it is one of several.
+    pub session: Option<Session>,
     /// How far to wait at the end.
     pub parting: Parting,
     /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
@@ -86,7 +88,7 @@ pub enum RunError {
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
-    let Supervision { signals, ahead, parting, sink } = supervision;
+    let Supervision { signals, ahead, session, parting, sink } = supervision;
     let Chosen { engine, fitted, reason, passed_over: _ } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
@@ -111,7 +113,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
     let mut lookout = Before { teller: &mut teller, signals, interrupted: None, resized: false };
-    let services = Services { stdio, terminal, ahead, layers, kept, lookout: &mut lookout };
+    let services = Services { stdio, terminal, ahead, layers, kept, lookout: &mut lookout, session };
     let launched = engine.launch(fitted, services);
     let resized = lookout.resized;
     let mut running = match launched {
@@ -166,6 +168,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     }
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
+        tracing::info!(target: "polder::sandbox", limit = limit.name(), "limit");
         let _ = teller.tell(EventKind::Limit(limit));
     }
     if let Some(violation) = crate::limit::violation(&outcome, &limits) {
@@ -483,6 +486,8 @@ impl Watch<'_> {
         self.violations += violation.count;
         self.told += 1;
         if self.told <= VIOLATIONS_MAX {
+            let (action, layer) = (violation.action.name(), violation.layer.as_str());
+            tracing::info!(target: "polder::sandbox", action, layer, count = violation.count, "violation");
             let _ = teller.tell(EventKind::Violation(violation));
         }
     }

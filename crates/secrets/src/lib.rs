@@ -4,12 +4,19 @@
 //! changed. It is placed as variables of the one run whose policy names it; what the run writes is searched for it.
 #![forbid(unsafe_code)]
 
+mod app;
 mod github;
+mod jwt;
+mod keeper;
 mod redact;
 mod secret;
 mod source;
+mod web;
 
+pub use app::{AppError, VARIABLES as APP_VARIABLES};
 pub use github::place as place_github;
+pub use jwt::KeyError;
+pub use keeper::{GITHUB_APP, Keeper};
 pub use redact::Redactor;
 pub use secret::Secret;
-pub use source::{SourceError, read};
+pub use source::SourceError;

@@ -1,4 +1,4 @@
-//! Where a secret is: `env:NAME`.
+//! Where a secret is: `env:NAME`. What has to be asked for is the keeper's.
 
 use crate::secret::Secret;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 const LETTERS_MIN: usize = 8;
 
 /// Why there is no secret. Never says more of it than where it should be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The variable is not there, or empty.
     #[error("the secret `{0}` is not there; set the variable")]
@@ -19,26 +19,33 @@ pub enum SourceError {
     /// It is too short.
     #[error("the secret `{0}` is shorter than {LETTERS_MIN} letters, and could not be told from ordinary text")]
     TooShort(String),
+    /// It had to be asked for.
+    #[error(transparent)]
+    App(#[from] crate::app::AppError),
     /// There is no such kind of place.
-    #[error("`{0}` is not a place for a secret that this build knows; write `env:NAME`")]
+    #[error("`{0}` is not a place for a secret that this build knows; write `env:NAME` or `app:github`")]
     Unknown(String),
 }
 
 /// Reads a secret from the place that a policy names.
-pub fn read(source: &str, environment: &BTreeMap<OsString, OsString>) -> Result<Secret<String>, SourceError> {
+pub(crate) fn read(source: &str, environment: &BTreeMap<OsString, OsString>) -> Result<Secret<String>, SourceError> {
     let Some(name) = source.strip_prefix("env:") else { return Err(SourceError::Unknown(source.to_owned())) };
     let value = environment.get(OsStr::new(name)).and_then(|value| value.to_str()).unwrap_or_default();
     if value.is_empty() {
         return Err(SourceError::Absent(source.to_owned()));
     }
-    // It becomes a part of an address, and of a line.
-    if value.chars().any(|c| !c.is_ascii_graphic() || matches!(c, '/' | '@' | ':' | '#' | '?' | '%')) {
+    if !is_word(value) {
         return Err(SourceError::NotAWord(source.to_owned()));
     }
     if value.len() < LETTERS_MIN {
         return Err(SourceError::TooShort(source.to_owned()));
     }
     Ok(Secret::new(value.to_owned()))
+}
+
+/// Whether a text can become a part of an address, and of a line.
+pub(crate) fn is_word(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '/' | '@' | ':' | '#' | '?' | '%'))
 }
 
 #[cfg(test)]

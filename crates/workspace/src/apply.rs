@@ -32,6 +32,11 @@ pub(crate) const APPLIED: &str = "applied";
 pub trait Watch {
     /// The step may be taken, or fails.
     fn step(&mut self, what: &'static str) -> io::Result<()>;
+
+    /// These paths of the tree are about to change, and none has yet. An error keeps it that way.
+    fn begins(&mut self, _paths: &BTreeSet<Relative>) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Lets everything happen.
@@ -128,6 +133,7 @@ impl Workspace {
                     ground.write_made(index, content).map_err(failed)?;
                 }
             }
+            watch.begins(&paths_of(&steps)).map_err(failed)?;
             watch.step("write the journal").map_err(failed)?;
             let journal = Journal::begin(&self.place.join(JOURNAL), &steps).map_err(failed)?;
             let record = Record { steps, inodes: Vec::new(), left: Vec::new(), stage: Stage::Planned };
@@ -140,6 +146,7 @@ impl Workspace {
     pub fn resume(&self, watch: &mut dyn Watch) -> Result<Settled, ApplyError> {
         let _lock = self.lock()?;
         let Some((mut ground, journal, record)) = self.interrupted()? else { return Ok(Settled::Nothing) };
+        self.announce(&record, watch)?;
         if matches!(record.stage, Stage::Reverting) {
             let left = self.take_back(&mut ground, &record, watch)?;
             return Ok(Settled::NotApplied { left });
@@ -152,6 +159,7 @@ impl Workspace {
     pub fn abort(&self, watch: &mut dyn Watch) -> Result<Settled, ApplyError> {
         let _lock = self.lock()?;
         let Some((mut ground, journal, record)) = self.interrupted()? else { return Ok(Settled::Nothing) };
+        self.announce(&record, watch)?;
         match record.stage {
             // Everything is in place already; what is left is to say so.
             Stage::Applied => {
@@ -163,6 +171,12 @@ impl Workspace {
                 Ok(Settled::NotApplied { left })
             }
         }
+    }
+
+    /// Tells what is about to change.
+    fn announce(&self, record: &Record, watch: &mut dyn Watch) -> Result<(), ApplyError> {
+        let fault = |error| ApplyError::Store(self.fault("go on with the apply of")(error));
+        watch.begins(&paths_of(&record.steps)).map_err(fault)
     }
 
     fn interrupted(&self) -> Result<Option<(Ground, Journal, Record)>, ApplyError> {
@@ -278,14 +292,19 @@ impl Workspace {
         let fault = |error| ApplyError::Store(self.fault("read the last apply of")(error));
         let Some(mut record) = journal::read(&done).map_err(fault)? else { return Ok(None) };
         let mut ground = Ground::open(self, self.sides()?, &record.steps.token).map_err(fault)?;
+        let paths = paths_of(&record.steps);
+        watch.begins(&paths).map_err(|error| ApplyError::Store(self.fault("take back what was applied of")(error)))?;
         watch.step("open the journal").map_err(fault)?;
         std::fs::rename(&done, &active).map_err(fault)?;
         record.stage = Stage::Reverting;
-        let paths: BTreeSet<Relative> = record.steps.steps.iter().map(|step| step.path.clone()).collect();
         let refused = self.take_back(&mut ground, &record, watch)?;
         let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
         Ok(Some(Reverted { restored, refused }))
     }
+}
+
+fn paths_of(steps: &Steps) -> BTreeSet<Relative> {
+    steps.steps.iter().map(|step| step.path.clone()).collect()
 }
 
 /// Inside, everything belongs to the owner of the tree, whatever numbers the layer has; what root makes here does too.

@@ -18,8 +18,8 @@ pub fn hidden() -> Option<ExitCode> {
     let texts: Vec<&str> = arguments.iter().map(|argument| argument.to_str().unwrap_or_default()).collect();
     match texts.as_slice() {
         [HIDDEN_ARGUMENT, "attempt", id, field] => Some(attempt(id, field)),
-        [HIDDEN_ARGUMENT, "stage", engine, id, payload, root] => {
-            say(&on_stage(engine, id, Path::new(payload), Path::new(root)));
+        [HIDDEN_ARGUMENT, "stage", engine, id, payload, root, observe] => {
+            say(&on_stage(engine, id, Path::new(payload), Path::new(root), observe));
             Some(ExitCode::SUCCESS)
         }
         [HIDDEN_ARGUMENT, "victim", argument] => Some(victim(argument)),

@@ -15,4 +15,4 @@ mod run;
 mod stage;
 
 pub use hidden::{HIDDEN_ARGUMENT, hidden};
-pub use run::{Listed, Outcome, Verdict, available_engines, list, run_all, run_one};
+pub use run::{Listed, Outcome, Verdict, available_engines, list, run_all, run_observed, run_one};

@@ -119,9 +119,14 @@ pub fn run_all(engine_id: &str, only: Option<&str>, payload: &Path, tell: &mut d
 
 /// Runs one attack on one engine.
 pub fn run_one(engine_id: &str, attack: Listed, payload: &Path) -> Verdict {
+    run_observed(engine_id, attack, payload, USUAL)
+}
+
+/// The same with everything that is denied watched in this way.
+pub fn run_observed(engine_id: &str, attack: Listed, payload: &Path, observe: &str) -> Verdict {
     let began = Instant::now();
-    let outcome =
-        in_own_process(engine_id, attack.id, payload).unwrap_or_else(|error| Outcome::Broken(error.to_string()));
+    let outcome = in_own_process(engine_id, attack.id, payload, observe)
+        .unwrap_or_else(|error| Outcome::Broken(error.to_string()));
     Verdict {
         engine: engine_id.to_owned(),
         id: attack.id.to_owned(),
@@ -131,6 +136,9 @@ pub fn run_one(engine_id: &str, attack: Listed, payload: &Path) -> Verdict {
         took: began.elapsed(),
     }
 }
+
+/// Watched as every run is where nothing is said about it.
+const USUAL: &str = "";
 
 /// A directory that goes away again.
 struct Scratch(PathBuf);
@@ -156,10 +164,10 @@ impl Drop for Scratch {
 }
 
 /// Starts the stage of an attack as a process and takes its verdict; ends it when it takes too long.
-fn in_own_process(engine_id: &str, id: &str, payload: &Path) -> io::Result<Outcome> {
+fn in_own_process(engine_id: &str, id: &str, payload: &Path, observe: &str) -> io::Result<Outcome> {
     let scratch = Scratch::new()?;
     let mut command = Command::new(payload);
-    command.args([HIDDEN_ARGUMENT, "stage", engine_id, id]).arg(payload).arg(&scratch.0);
+    command.args([HIDDEN_ARGUMENT, "stage", engine_id, id]).arg(payload).arg(&scratch.0).arg(observe);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(&scratch.0);
     let mut stage = polder_sys::attempt::die_with_starter(&mut command).spawn()?;
     let collect = |source: Option<Box<dyn Read + Send>>| {
@@ -208,9 +216,9 @@ fn read_verdict(output: &[u8]) -> Option<Outcome> {
 }
 
 /// The whole of one attack, in the process that was started for it: the verdict as one line.
-pub(crate) fn on_stage(engine_id: &str, id: &str, payload: &Path, root: &Path) -> String {
+pub(crate) fn on_stage(engine_id: &str, id: &str, payload: &Path, root: &Path, observe: &str) -> String {
     let Some(attack) = attack::find(id) else { return Outcome::Broken(format!("no attack `{id}`")).to_string() };
-    let verdict = control(&attack, payload, root).and_then(|()| sandboxed(&attack, engine_id, payload, root));
+    let verdict = control(&attack, payload, root).and_then(|()| sandboxed(&attack, engine_id, payload, root, observe));
     verdict.unwrap_or_else(|outcome| outcome).to_string().replace('\n', " ")
 }
 
@@ -249,9 +257,10 @@ fn control(attack: &Attack, payload: &Path, root: &Path) -> Result<(), Outcome> 
 }
 
 /// The attempt inside must not.
-fn sandboxed(attack: &Attack, engine_id: &str, payload: &Path, root: &Path) -> Result<Outcome, Outcome> {
+fn sandboxed(attack: &Attack, engine_id: &str, payload: &Path, root: &Path, observe: &str) -> Result<Outcome, Outcome> {
     let stage = set_stage(attack, payload, root, "inside")?;
     let plain = sandbox(engine_id, &stage.workspace, payload, stage.environment.clone());
+    let plain = if observe == USUAL { plain } else { plain.observe(observe) };
     let sandbox = (attack.sandbox)(&stage, plain);
     let field = stage.field().at("/workspace").to_text();
     let command: Vec<OsString> =

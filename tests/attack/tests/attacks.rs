@@ -1,9 +1,21 @@
 //! Every attack on every engine that works here, as one test each.
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use polder::Availability;
-use polder_attack::{Outcome, available_engines, hidden, list, run_one};
+use polder_attack::{Listed, Outcome, Verdict, available_engines, hidden, list, run_observed, run_one};
 use std::process::ExitCode;
+
+/// Attacks on processes, on the first of them, and on what is hidden: the observer is a process, and looks at all of that.
+const ON_THE_OBSERVER: [&str; 4] = ["T012", "T013", "T034", "T035"];
+
+fn completed(attack: Listed, verdict: Verdict) -> Result<Completion, Failed> {
+    match verdict.outcome {
+        Outcome::Held(_) => Ok(Completion::Completed),
+        Outcome::NotApplicable(reason) => Ok(Completion::ignored_with(reason)),
+        Outcome::Escaped(detail) => Err(format!("{}\n  escaped: {detail}", attack.holds).into()),
+        Outcome::Broken(detail) => Err(format!("{}\n  the attack is broken: {detail}", attack.holds).into()),
+    }
+}
 
 fn main() -> ExitCode {
     polder::become_shim_if_asked();
@@ -28,18 +40,15 @@ fn main() -> ExitCode {
         }
         for attack in list() {
             let name = format!("{engine}::{}_{}", attack.id, attack.name);
-            let (engine, payload) = (engine.clone(), payload.clone());
-            trials.push(Trial::ignorable_test(name, move || {
-                let verdict = run_one(&engine, attack, &payload);
-                match verdict.outcome {
-                    Outcome::Held(_) => Ok(libtest_mimic::Completion::Completed),
-                    Outcome::NotApplicable(reason) => Ok(libtest_mimic::Completion::ignored_with(reason)),
-                    Outcome::Escaped(detail) => Err(format!("{}\n  escaped: {detail}", attack.holds).into()),
-                    Outcome::Broken(detail) => {
-                        Err(format!("{}\n  the attack is broken: {detail}", attack.holds).into())
-                    }
-                }
-            }));
+            let (of, with) = (engine.clone(), payload.clone());
+            trials.push(Trial::ignorable_test(name, move || completed(attack, run_one(&of, attack, &with))));
+            if !ON_THE_OBSERVER.iter().any(|number| attack.id.starts_with(number)) {
+                continue;
+            }
+            let name = format!("{engine}::{}_{}_while_everything_is_watched", attack.id, attack.name);
+            let (of, with) = (engine.clone(), payload.clone());
+            let run = move || completed(attack, run_observed(&of, attack, &with, "exact"));
+            trials.push(Trial::ignorable_test(name, run));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()

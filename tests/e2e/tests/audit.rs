@@ -1,7 +1,7 @@
 //! The record of what ran: what is in it, what happens when it cannot be written, and what `verify` finds.
 #![forbid(unsafe_code)]
 
-use polder_e2e::{Place, Said};
+use polder_e2e::{Place, Said, is_root};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -160,4 +160,104 @@ fn steps_are_recorded_like_runs() {
     assert_eq!(place.says(&["steps"]).code, 1);
     assert_eq!(records(&place).len(), 4, "two ran");
     assert_eq!(verified(&place).code, 0);
+}
+
+/// A shell text in which the place of the log is a file system of its own, full to the last byte; `fill` and `empty` change that.
+fn on_a_full_disk(script: &str) -> String {
+    let inner = format!(
+        "set -e; log=../{LOG}; mkdir -p $log; mount -t tmpfs -o size=64k,mode=700 none $log; \
+         fill() {{ dd if=/dev/zero of=$log/fill bs=1k 2>/dev/null || true; }}; empty() {{ rm $log/fill; }}; set +e; {script}"
+    );
+    format!("export POLDER LOG; unshare --mount sh -c '{inner}'")
+}
+
+#[test]
+fn a_log_on_a_full_disk_takes_nothing_and_nothing_is_done() {
+    // Only root can make a file system and fill it; the run of the tests as root is the one that counts here.
+    if !is_root() {
+        return;
+    }
+    let script = on_a_full_disk(
+        "$POLDER run -- touch one; echo $?; fill; $POLDER run -- touch two; echo $?; \
+         empty; $POLDER run -- touch three; echo $?; $POLDER audit verify",
+    );
+    let required = place("audit: required\n");
+    let said = required.sh(&script);
+    assert!(said.out.starts_with("0\n125\n0\nok: 4 records"), "{said:?}");
+    assert!(said.err.contains("No space left on device"), "{said:?}");
+    assert_eq!(required.names(), ["one", "three"], "what could not be recorded did not start");
+    let best_effort = place("audit: best_effort\n");
+    let said = best_effort.sh(&script);
+    assert!(said.out.starts_with("0\n0\n0\nok: "), "{said:?}");
+    assert_eq!(said.err.matches("cannot be recorded").count(), 1, "{said:?}");
+    assert_eq!(best_effort.names(), ["one", "three", "two"]);
+}
+
+fn changed(place: &Place) {
+    place.write("work/kept", "old\n");
+    let said = place.says(&["run", "--workspace", "w", "--", "sh", "-c", "echo new >kept; echo x >added"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn an_apply_and_its_revert_are_recorded_with_their_paths_before_they_happen() {
+    let place = place("audit: required\n");
+    changed(&place);
+    assert_eq!(place.says(&["workspace", "apply", "w"]).code, 0);
+    assert_eq!(place.says(&["workspace", "revert", "w"]).code, 0);
+    let records = records(&place);
+    let deeds: Vec<_> =
+        records.iter().filter(|record| record["kind"] == "apply").map(|record| &record["data"]).collect();
+    assert_eq!(deeds.len(), 2, "{records:?}");
+    assert_eq!((deeds[0]["verb"].as_str(), deeds[1]["verb"].as_str()), (Some("apply"), Some("revert")));
+    for deed in deeds {
+        assert_eq!((&deed["workspace"], &deed["count"]), (&"w".into(), &2.into()));
+        assert_eq!(deed["paths"], serde_json::json!(["added", "kept"]));
+    }
+    let shown = place.says(&["audit", "show"]).out;
+    assert!(shown.contains("apply of w, 2 paths") && shown.contains("revert of w, 2 paths"), "{shown}");
+    assert_eq!(verified(&place).code, 0);
+}
+
+#[test]
+fn an_apply_that_cannot_be_recorded_does_not_happen_where_that_is_required() {
+    for (audit, applied) in [("audit: required\n", false), ("audit: best_effort\n", true), ("", true)] {
+        let place = place("");
+        changed(&place);
+        place.write("home/.config/polder/polder.yaml", audit);
+        // In the place of the directory there is a file.
+        place.write(LOG, "");
+        let said = place.says(&["workspace", "apply", "w"]);
+        assert_eq!((said.code == 0, place.read("work/kept") == "new\n"), (applied, applied), "{audit}: {said:?}");
+        assert_eq!(said.err.contains("it cannot be recorded"), !audit.is_empty(), "{audit}: {said:?}");
+        if !applied {
+            assert!(said.code == 125 && !place.has("work/added"), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn trust_and_what_goes_beyond_a_protection_is_recorded_without_being_asked_for() {
+    let place = place("");
+    place.write("work/polder.yaml", "sandboxes: {s: {bind_paths: [{host: ~/secret}]}}\nsandbox: s\n");
+    place.write("home/secret/x", "");
+    assert_eq!(place.says(&["trust"]).code, 0);
+    assert_eq!(place.says(&["trust"]).code, 0, "the second time nothing is given");
+    assert_eq!(place.says(&["trust", "--revoke"]).code, 0);
+    let records = records(&place);
+    let verbs: Vec<_> = records.iter().map(|record| (&record["kind"], &record["data"]["verb"])).collect();
+    assert_eq!(verbs, [(&"grant".into(), &"trust".into()), (&"grant".into(), &"revoke".into())]);
+    assert!(records[0]["data"]["asks"][0].as_str().is_some_and(|ask| ask.contains("secret")), "{records:?}");
+}
+
+#[test]
+fn a_run_is_recorded_with_its_grants_and_the_file_of_its_project() {
+    let place = place("audit: required\n");
+    place.write("work/polder.yaml", "sandbox: s\nsandboxes: {s: {}}\n");
+    place.write("home/more/x", "");
+    let grant = format!("fs.read={}", place.home().join("more").display());
+    assert_eq!(place.says(&["run", "--allow", &grant, "--", "true"]).code, 0);
+    let begin = &records(&place)[0]["data"];
+    assert_eq!(begin["granted"], serde_json::json!([grant]));
+    assert_eq!(begin["project"].as_str().map(str::len), Some(64), "{begin}");
 }

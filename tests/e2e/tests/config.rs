@@ -170,3 +170,65 @@ fn a_project_never_permits_to_go_without_a_sandbox() {
         }
     }
 }
+
+/// What the user's file says counts without being asked, so nobody inside writes it: not where the workspace or a bind holds
+/// it, not where links lead to it, and not before it exists.
+#[test]
+fn no_command_writes_the_users_own_file() {
+    for engine in ["native", "bubblewrap"] {
+        let place = Place::new();
+        let (home, work) = (place.home().display().to_string(), place.work().display().to_string());
+        let write = "mkdir -p polder; echo 'sandbox_defaults: {env_passthrough: [TOKEN]}' > polder/polder.yaml; rm -rf polder/x; mv polder away";
+        std::fs::create_dir_all(place.home().join(".config")).expect("a directory");
+        let tried = |place: &Place, arguments: &[&str]| {
+            let arguments = [&["run", "--engine", engine], arguments].concat();
+            place.says(&arguments)
+        };
+        let whole = format!("{home}/.config:/there:rw");
+        for existing in [false, true] {
+            if existing {
+                place.write("home/.config/polder/polder.yaml", "sandbox_defaults: {env_passthrough: [HOME]}\n");
+            }
+            let as_workspace = tried(&place, &["-C", &format!("{home}/.config"), "--", "sh", "-c", write]);
+            let as_bind = tried(&place, &["--bind", &whole, "--", "sh", "-c", &format!("cd /there && {{ {write}; }}")]);
+            for said in [as_workspace, as_bind] {
+                assert!(said.code != 0 && said.code != 125, "{said:?}");
+                assert_eq!(place.has("home/.config/polder/polder.yaml"), existing, "{said:?}");
+                assert!(!existing || place.read("home/.config/polder/polder.yaml").contains("HOME"), "{said:?}");
+            }
+        }
+        // Who says it has to mean it; the hint names the grant that does.
+        let config = format!("{home}/.config");
+        let said = tried(&place, &["-C", &config, "--allow", "fs.write=polder", "--", "touch", "polder/granted"]);
+        assert!(said.code == 0 && place.has("home/.config/polder/granted"), "{said:?}");
+        // A link to where such files are collected.
+        std::fs::remove_dir_all(place.home().join(".config")).expect("removed");
+        place.write("work/collected/polder/polder.yaml", "sandbox_defaults: {env_passthrough: [HOME]}\n");
+        std::os::unix::fs::symlink(format!("{work}/collected"), format!("{home}/.config")).expect("a link");
+        let said = tried(&place, &["--", "sh", "-c", &format!("touch other; cd collected && {{ {write}; }}")]);
+        assert!(said.code != 0 && place.has("work/other"), "the control: {said:?}");
+        assert!(place.read("work/collected/polder/polder.yaml").contains("HOME"), "{said:?}");
+    }
+}
+
+/// What one sandbox starts beside its command is not for the command of another one to say.
+#[test]
+fn no_command_writes_the_compose_file_of_another_sandbox() {
+    for engine in ["native", "bubblewrap"] {
+        let place = Place::new();
+        place.write(
+            "work/polder.yaml",
+            "sandboxes: {box: {engine: docker, compose: compose.yaml, service: app}, plain: {}}\nsandbox: plain\n",
+        );
+        for exists in [false, true] {
+            if exists {
+                place.write("work/compose.yaml", "services: {}\n");
+            }
+            let script = "touch other; echo more >>compose.yaml";
+            let said = place.says(&["run", "--trust", "--engine", engine, "--", "sh", "-c", script]);
+            assert!(said.code != 0 && said.code != 125 && place.has("work/other"), "{said:?}");
+            assert!(place.has("work/compose.yaml") == exists, "{said:?}");
+            assert!(!exists || !place.read("work/compose.yaml").contains("more"), "{said:?}");
+        }
+    }
+}

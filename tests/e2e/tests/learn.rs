@@ -5,6 +5,7 @@ use polder_e2e::{Place, Said};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 
 const ENGINES: [&str; 2] = ["native", "bubblewrap"];
 
@@ -22,17 +23,16 @@ fn trusted(place: &Place, engine: &str, script: &str) -> Said {
 fn the_written_policy_lets_the_same_command_through() {
     for engine in ENGINES {
         let place = Place::new();
-        let (data, out) = (text(place.write("other/data", "seen\n")), text(place.dir().join("out")));
-        fs::create_dir(&out).expect("a directory");
-        let script = format!("cat {data}; echo written > {out}/file; test -s {out}/file && cat {data}");
+        let [data, more] = ["data", "more"].map(|name| text(place.write(format!("{name}/file"), "seen\n")));
+        let script = format!("cat {data}; cat {more}");
         let before = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
         assert!(before.code != 0 && !before.out.contains("seen"), "the control: {before:?}");
         let learnt = place.says(&["learn", "--engine", engine, "--", "sh", "-c", &script]);
         assert!(learnt.code != 0, "every rule stays enforced meanwhile: {learnt:?}");
-        assert!(!place.has("out/file") && !learnt.out.contains("seen"), "{learnt:?}");
+        assert!(!learnt.out.contains("seen"), "{learnt:?}");
         let policy = place.read("work/polder.yaml");
         assert!(policy.contains(&format!("host: \"{data}\", read_only: true")), "{policy}");
-        assert!(policy.contains(&format!("host: \"{out}\", read_only: false")), "{policy}");
+        assert!(policy.contains(&format!("host: \"{more}\", read_only: true")), "{policy}");
         assert!(policy.contains("# file-read of") && policy.contains("by /"), "every line says who asked: {policy}");
         assert!(
             !policy.contains("network") && !policy.contains(&format!("host: \"{}\"", text(place.home()))),
@@ -98,6 +98,110 @@ fn what_is_sensitive_is_listed_and_never_granted() {
         let used = trusted(&place, engine, &script);
         assert!(used.out.contains("plain") && !used.out.contains("a-secret"), "{used:?}");
     }
+}
+
+/// What is granted is given to the next round, before anybody has read it.
+#[test]
+fn no_round_changes_the_host_or_speaks_to_it() {
+    let place = Place::new();
+    let profile = text(place.write("home/.profile", "mine\n"));
+    let out = text(place.dir().join("out"));
+    fs::create_dir(&out).expect("a directory");
+    let socket = text(place.dir().join("socket/s"));
+    fs::create_dir(place.dir().join("socket")).expect("a directory");
+    let _listening = UnixListener::bind(&socket).expect("a socket");
+    let connect =
+        format!("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\"); print(\"spoke\")'");
+    let script = format!(
+        "cat {profile} && echo evil >> {profile}; echo evil > {out}/x; ls {}/socket; {connect}",
+        text(place.dir())
+    );
+    let control = place.sh(&format!("test -w {profile} && touch {out}/x && rm {out}/x && {connect}"));
+    assert_eq!((control.code, control.out.as_str()), (0, "spoke\n"), "the control");
+    for engine in ENGINES {
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "5", "--", "sh", "-c", &script]);
+        assert!(!learnt.out.contains("spoke") && learnt.out.contains("mine"), "{learnt:?}");
+        assert_eq!((place.read("home/.profile").as_str(), place.has("out/x")), ("mine\n", false), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        for held in [format!("fs.write={profile}"), format!("fs.write={out}"), format!("fs.read={socket}")] {
+            assert!(policy.contains(&format!("#   {held}")), "{held} is not listed: {policy}");
+        }
+        assert!(!policy.contains("read_only: false"), "{policy}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    }
+}
+
+#[test]
+fn several_files_are_not_their_directory_where_that_holds_secrets() {
+    let place = Place::new();
+    let plain = ["a", "b", "c"].map(|name| text(place.write(format!("mixed/{name}"), "plain\n"))).join(" ");
+    let secret = text(place.write("mixed/deep/.env", "a-secret\n"));
+    let script = format!("cat {plain}; cat {secret}");
+    assert!(place.sh(&script).out.contains("a-secret"), "the control");
+    for engine in ENGINES {
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "5", "--", "sh", "-c", &script]);
+        assert!(learnt.out.contains("plain") && !learnt.out.contains("a-secret"), "{learnt:?}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    }
+}
+
+/// A link in a place that commands write is theirs.
+#[test]
+fn a_link_that_a_command_made_leads_nowhere() {
+    let place = Place::new();
+    let (keys, shared) = (text(place.dir().join("home/.ssh")), text(place.dir().join("shared")));
+    place.write("home/.ssh/own", "a-secret\n");
+    fs::create_dir(&shared).expect("a directory");
+    let bind = format!("{shared}:/shared:rw");
+    let script = format!("ln -sfn {keys} /shared/l; ls {shared}/l; cat {shared}/l/own");
+    for engine in ENGINES {
+        let learn = ["learn", "--engine", engine, "--bind", &bind, "--rounds", "5", "--", "sh", "-c", &script];
+        let learnt = place.says(&learn);
+        assert!(!learnt.out.contains("a-secret"), "{learnt:?}");
+        assert!(fs::read_link(format!("{shared}/l")).is_ok(), "the link is there");
+        assert!(place.sh(&format!("cat {shared}/l/own")).out.contains("a-secret"), "the control");
+        // Nor does one that led to something harmless when it was learnt.
+        let grant = format!("fs.read={shared}/l");
+        let said = place.says(&["run", "--engine", engine, "--bind", &bind, "--allow", &grant, "--", "true"]);
+        assert!(said.code == 125 && said.err.contains("leads out of"), "{said:?}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    }
+}
+
+#[test]
+fn what_is_given_by_hand_is_in_the_file_too() {
+    for engine in ENGINES {
+        let place = Place::new();
+        place.write("out/old", "");
+        let (data, out) = (text(place.write("other/data", "seen\n")), text(place.dir().join("out")));
+        let script = format!("cat {data} > {out}/new");
+        let flags = ["learn", "--engine", engine];
+        let learnt = place.says(&[&flags[..], &["--", "sh", "-c", &script]].concat());
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("#   fs.write={out} (")), "it is listed first: {learnt:?}, {policy}");
+        let grant = format!("fs.write={out}");
+        let learnt =
+            place.says(&[&flags[..], &["--rounds", "3", "--allow", &grant, "--", "sh", "-c", &script]].concat());
+        assert_eq!((learnt.code, place.read("out/new").as_str()), (0, "seen\n"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("host: \"{out}\", read_only: false}}  # given with --allow")), "{policy}");
+        assert!(!policy.contains("#   fs.write="), "{policy}");
+        fs::remove_file(place.dir().join("out/new")).expect("removed");
+        let used = trusted(&place, engine, &script);
+        assert_eq!((used.code, place.read("out/new").as_str()), (0, "seen\n"), "{used:?}");
+    }
+}
+
+#[test]
+fn where_there_is_nothing_to_learn_nothing_is_written() {
+    let place = Place::new();
+    let said = place.says(&["learn", "--", "echo", "fine"]);
+    assert!(said.code == 0 && said.out == "fine\n" && said.err.contains("no policy is needed"), "{said:?}");
+    let said = place.says(&["learn", "--", "no-such-command"]);
+    assert!(said.code == 125 && said.err.contains("nothing to learn"), "{said:?}");
+    let said = place.says(&["learn", "--observe", "cheap", "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("leave --observe out"), "{said:?}");
+    assert!(!place.has("work/polder.yaml") && !place.has("home/.local/state/polder/learned"));
 }
 
 #[test]

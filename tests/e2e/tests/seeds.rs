@@ -196,9 +196,11 @@ steps:
     read_only: true
 ";
     let place = place(text);
-    // A path inside is absolute, here as in the tool that the example is from; the fault names the line.
+    // A path inside is absolute, here as in the tool that the example is from; the fault names the line, and why nobody
+    // needs it: the workspace itself is kept.
     let said = steps(&place, &["lint"]);
     assert!(said.code == 125 && said.err.contains(".visor.yaml:8: `node_modules` must be absolute"), "{said:?}");
+    assert!(said.err.contains("what lies in the workspace is there again at the next run without a cache"), "{said:?}");
     place.write("work/.visor.yaml", text.replace("[node_modules]", "[/workspace/node_modules]"));
     let said = steps(&place, &["lint", "test"]);
     let wanted = "eslint src/ in /workspace\nnpm test in /workspace\n";

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use expect_test::expect;
-use polder_e2e::{Held, Place, Said, hold, until};
+use polder_e2e::{Held, Place, Said, hold, on_a_terminal, until};
 use std::process::{Command, Stdio};
 
 /// A place with this configuration of its own.
@@ -225,6 +225,11 @@ fn on_github_the_output_is_grouped_and_no_step_gives_commands() {
     assert!(said.out.contains("::error::forged"), "the text itself is still there");
     assert!(said.out.contains("::error title=step bad failed::exit code 2"), "{}", said.out);
     assert!(place.read("summary.md").contains("| bad | failed |"), "{}", place.read("summary.md"));
+    // Nobody stops commands around JSON, and none is in it.
+    let said: Said = place.polder(&["steps", "--json"]).env("GITHUB_ACTIONS", "true").output().expect("polder").into();
+    assert!(said.out.contains("##\\u005berror]forged") && !said.out.contains("##["), "{}", said.out);
+    let said = place.says(&["run", "--json", "--", "printf", "##[error]\u{9b}2J"]);
+    assert!(said.out.contains("##\\u005berror]\\u009b2J"), "{}", said.out);
 }
 
 #[test]
@@ -311,4 +316,36 @@ fn output_that_is_lost_is_an_error() {
     let full = || std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
     let said: Said = place.polder(&["steps"]).stdout(full()).output().expect("polder").into();
     assert_eq!(said.code, 125, "{said:?}");
+}
+
+#[test]
+fn on_a_terminal_one_line_says_what_runs_and_leaves_no_trace() {
+    let place = place(
+        "steps: {quick: {exec: 'echo q'}, slow: {exec: 'echo s; while ! test -e go; do sleep 0.05; done; exit 3'}, \
+         also-slow-and-with-a-name-that-does-not-fit-into-one-line: {exec: 'while ! test -e go; do sleep 0.05; done'}}\n",
+    );
+    let said = on_a_terminal(
+        &place,
+        r"
+t = Terminal([POLDER, 'steps'], columns=60)
+found = t.see(r'\r\x1b\[K(\[1/3\] slow \ds native . also-slow[a-z-]*)')
+line = found.group(1)
+if len(line) >= 60: sys.exit(f'too long: {line!r}')
+# Time goes on, in the same line.
+t.see(r'\r\x1b\[K\[1/3\] slow 1s native')
+t.size(24, 30)
+t.see(r'\r\x1b\[K\[1/3\] slow 2s native . a[a-z-]{0,6}(?![a-z-])')
+open('go', 'w').close()
+code = t.end()
+if code != 1: sys.exit(f'code {code}: {t.seen!r}')
+# The line is gone before anything else is said, and does not come again.
+if not re.search(r'\r\x1b\[K(\[2/3\][^\r]*\r\x1b\[K)?== slow failed: exit code 3', t.seen): sys.exit(repr(t.seen))
+table = t.seen.split('STEP')[1]
+if '\x1b' in table or 'passed' not in table: sys.exit(repr(table))
+",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    // The control: elsewhere there are only lines.
+    let said = steps(&place, &[]);
+    assert!(!said.err.contains('\x1b') && !said.err.contains("[1/3]"), "{said:?}");
 }

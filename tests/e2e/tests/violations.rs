@@ -210,16 +210,88 @@ for i in range(5000):
 fn runs_at_once_do_not_mix() {
     let place = Place::new();
     let files: Vec<_> = (0..20).map(|number| text(&place.write(format!("other/{number}"), ""))).collect();
-    std::thread::scope(|scope| {
-        for file in &files {
-            let place = &place;
-            scope.spawn(move || {
-                let (_, violations) = blocked(place, "native", &[], &format!("cat {file}"));
-                let targets: Vec<_> = violations.iter().map(|violation| violation["target"].as_str()).collect();
-                assert_eq!(targets, [Some(file.as_str())]);
-            });
+    for engine in ENGINES {
+        std::thread::scope(|scope| {
+            for file in &files {
+                let place = &place;
+                scope.spawn(move || {
+                    let (said, violations) = blocked(place, engine, &[], &format!("cat {file}; exec false"));
+                    let targets: Vec<_> = violations.iter().map(|violation| violation["target"].as_str()).collect();
+                    assert_eq!(targets, [Some(file.as_str())], "{engine}");
+                    assert!(violations[0]["exe"].as_str().is_some_and(|exe| exe.ends_with("/cat")), "{violations:?}");
+                    // Its record is its own, too.
+                    let event: Value = serde_json::from_str(said.out.lines().next().expect("an event")).expect("JSON");
+                    let record = place.says(&["explain", "--json", event["run"].as_str().expect("a name")]);
+                    let record: Value = serde_json::from_str(&record.out).expect("a record");
+                    assert_eq!(record["violations"].as_array().map(Vec::len), Some(1), "{record}");
+                    assert_eq!(record["violations"][0]["target"], file.as_str());
+                });
+            }
+        });
+    }
+}
+
+/// Denied opens in one loop. `POLDER_TEST_DENIALS=1000000` takes a minute or two.
+fn denials() -> u64 {
+    std::env::var("POLDER_TEST_DENIALS").ok().and_then(|text| text.parse().ok()).unwrap_or(50_000)
+}
+
+/// The largest memory of a process so far; nothing when it is gone.
+fn peak_kib(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn many_denials_neither_grow_polder_nor_hold_up_others() {
+    let place = Place::new();
+    let (file, other) = (text(&place.write("other/data", "")), text(&place.write("other/else", "")));
+    place.write(
+        "work/flood.py",
+        format!(
+            "import os, sys\nfor i in range({}):\n    if i == 1000: os.close(os.open('started', os.O_CREAT))\n    try: os.open('{file}', 0)\n    except OSError: pass\n",
+            denials()
+        ),
+    );
+    for engine in ENGINES {
+        let _ = fs::remove_file(place.work().join("started"));
+        let mut polder = place
+            .polder(&["run", "--json", "--engine", engine, "--observe", "exact", "--", "python3", "flood.py"])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("polder");
+        while !place.has("work/started") {
+            assert!(polder.try_wait().expect("a child").is_none(), "it ended by itself");
+            std::thread::yield_now();
         }
-    });
+        let id = polder.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("children");
+        let watched: Vec<u32> = children.split_whitespace().filter_map(|pid| pid.parse().ok()).chain([id]).collect();
+        let before: Vec<_> = watched.iter().map(|pid| peak_kib(*pid)).collect();
+        assert!(before.iter().any(Option::is_some), "somebody is measured");
+        // Meanwhile others come and go, and hear of nothing but their own.
+        let mut after = before.clone();
+        for _ in 0..3 {
+            let (said, violations) = blocked(&place, engine, &[], &format!("cat {other}; exit 5"));
+            assert_eq!((exit_code(&said), violations.len()), (5, 1), "{engine}: {violations:?}");
+            assert_eq!(violations[0]["target"], other.as_str());
+        }
+        while polder.try_wait().expect("a child").is_none() {
+            let now = watched.iter().map(|pid| peak_kib(*pid));
+            after = now.zip(&after).map(|(now, known)| now.or(*known)).collect();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        for (before, after) in before.iter().zip(&after) {
+            let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
+            assert!(after <= before + 4096, "{engine}: it grew from {before} to {after} KiB");
+        }
+        let output = polder.wait_with_output().expect("output");
+        let events =
+            output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let told: Vec<Value> = events.filter(|event| event["violation"]["target"] == file.as_str()).collect();
+        let count: u64 = told.iter().filter_map(|event| event["violation"]["count"].as_u64()).sum();
+        assert!(told.len() <= 2 && count == denials(), "{engine}: {count} in {} events", told.len());
+    }
 }
 
 #[test]
@@ -245,24 +317,40 @@ fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     assert!(said.code == 125 && said.err.contains("`loud` is not one of off, cheap, exact"), "{said:?}");
 }
 
+/// The processes that a process started.
+fn children(pid: &str) -> Vec<String> {
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The first process below another one whose first word is this, and who started it.
+fn below(pid: &str, name: &str) -> Option<(String, String)> {
+    children(pid).into_iter().find_map(|child| {
+        let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        if words.split(|byte| *byte == 0).next() == Some(name.as_bytes()) {
+            return Some((pid.to_owned(), child));
+        }
+        below(&child, name)
+    })
+}
+
 #[test]
 fn killing_the_observer_ends_the_run() {
-    let place = Place::new();
-    let mut polder = place
-        .polder(&["run", "--observe", "exact", "--", "sh", "-c", "touch started; sleep 600"])
-        .spawn()
-        .expect("polder");
-    while !place.has("work/started") {
-        assert!(polder.try_wait().expect("a child").is_none(), "it ended by itself");
-        std::thread::yield_now();
+    for engine in ENGINES {
+        let place = Place::new();
+        let mut polder = place
+            .polder(&["run", "--engine", engine, "--observe", "exact", "--", "sh", "-c", "touch started; sleep 600"])
+            .spawn()
+            .expect("polder");
+        while !place.has("work/started") {
+            assert!(polder.try_wait().expect("a child").is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+        // Whoever started the command is the shim, and the observer in it.
+        let (shim, command) = below(&polder.id().to_string(), "sh").expect("the command runs");
+        assert!(Command::new("kill").args(["-9", &shim]).status().expect("kill").success());
+        let status = polder.wait().expect("an end");
+        assert_eq!(status.code(), Some(125), "{engine}: the sandbox vanished");
+        assert!(!Path::new(&format!("/proc/{command}")).exists(), "{engine}: the command lives on");
     }
-    let id = polder.id();
-    // The only child of a run that nobody else was begun for is the shim, and the observer in it.
-    let shim = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("children").trim().to_owned();
-    let command = fs::read_to_string(format!("/proc/{shim}/task/{shim}/children")).expect("children").trim().to_owned();
-    assert!(!command.is_empty() && !command.contains(' '), "{shim}: {command}");
-    assert!(Command::new("kill").args(["-9", &shim]).status().expect("kill").success());
-    let status = polder.wait().expect("an end");
-    assert_eq!(status.code(), Some(125), "the sandbox vanished");
-    assert!(!Path::new(&format!("/proc/{command}")).exists(), "the command lives on");
 }

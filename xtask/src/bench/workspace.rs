@@ -1,8 +1,9 @@
 //! What it costs to keep changes apart: the start on a large tree, and five workloads on a layer.
 
 use super::table::{Case, interleaved, starts};
-use super::work::{WORKLOADS, medians, repository};
+use super::work::{WORKLOADS, medians, repository, shell};
 use std::fmt::Write;
+use std::fs;
 use std::path::Path;
 
 /// As many files as a large repository has.
@@ -22,7 +23,38 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         let medians = medians(polder, &[&["--discard"]], &place, work, rounds)?;
         let _ = writeln!(text, "| {name} | {:.0} | {:.0} | {:.3} |", medians[0], medians[1], medians[1] / medians[0]);
     }
+    text.push_str(&apply(polder, &ground.join("apply"), rounds)?);
     Ok(text)
+}
+
+/// What it costs to take 20,000 new files over, against copying as many.
+fn apply(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
+    eprintln!("  apply");
+    let tree = "mkdir new && cd new && /usr/bin/python3 -c 'for i in range(20000):\n with open(f\"{i}\", \"w\") as f: f.write(\"x\" * 100)'";
+    let source = place.with_extension("source");
+    fs::create_dir(&source).map_err(|error| error.to_string())?;
+    shell(&source, tree)?;
+    repository(place, "true")?;
+    let (text, polder_text) = (|path: &Path| path.display().to_string(), polder.display().to_string());
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let copy = words(&["cp", "-a", &text(&source.join("new")), &text(&place.join("copy"))]);
+    let take = words(&[&polder_text, "workspace", "apply", "-C", &text(place), "bench"]);
+    let mut cases = [Case::new("cp -a, 20,000 files", copy), Case::new("apply, as many", take)];
+    let state = ("XDG_STATE_HOME".to_owned(), format!("{}.state", text(place)));
+    for case in &mut cases {
+        case.env.push(state.clone());
+    }
+    let clean = format!("rm -rf copy new; '{polder_text}' workspace discard bench >/dev/null 2>&1");
+    let prepare = || {
+        let run = [polder_text.as_str(), "run", "--workspace", "bench", "--", "sh", "-c", tree];
+        for words in [&["sh", "-c", &clean], &run[..]] {
+            let mut command = std::process::Command::new(words[0]);
+            command.args(&words[1..]).current_dir(place).env(&state.0, &state.1).stderr(std::process::Stdio::null());
+            drop(command.status());
+        }
+    };
+    let times = interleaved(&cases, (rounds * WORK_ROUNDS / 100).max(3), &prepare)?;
+    Ok(format!("\n{}", starts(&cases, &times, 0)))
 }
 
 /// The same command on the real tree, on a layer that stays empty, and on one that is changed and thrown away.

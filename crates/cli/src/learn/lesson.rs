@@ -1,10 +1,11 @@
 //! From what a command was denied to what it needs. Pure.
 //!
 //! What holds keys, tokens, passwords, sessions or what somebody typed is never granted by itself, and neither is what lifts
-//! a protection or opens the whole network: it is listed, and a person decides. The names are those that the command
-//! chose, so what cannot be written down plainly is not granted either.
+//! a protection, opens the whole network, leads to a service of the host, or lets the command change what is on the host: it
+//! is listed, and a person decides. What is granted here is given to the very next run, before anybody has read it. The
+//! names are those that the command chose, so what cannot be written down plainly is not granted either.
 
-use polder::{Grant, Violation, risk};
+use polder::{Grant, Violation};
 use polder_workspace::is_plain;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -14,6 +15,9 @@ use std::path::Path;
 const SIBLINGS_MIN: usize = 3;
 /// What is remembered of one kind; who asks for more asks for too much.
 const ENTRIES_MAX: usize = 1000;
+
+/// What somebody should think of before a path is granted for reading; it looks at the host. Nothing if there is nothing.
+pub(super) type Worry<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 /// What was learnt of a command, over all its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,17 +37,38 @@ impl Lesson {
         Self { runs: 0, granted: BTreeMap::new(), held: BTreeMap::new(), refused: BTreeMap::new() }
     }
 
-    /// Adds one run; says whether the next one may come further.
-    pub(super) fn add(&mut self, violations: &[Violation], home: &Path) -> bool {
-        self.runs += 1;
-        let before = self.grants(home);
-        for violation in violations {
-            self.one(violation, home);
-        }
-        self.grants(home) != before
+    /// Whether nothing was ever asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { runs: _, granted, held, refused } = self;
+        granted.is_empty() && held.is_empty() && refused.is_empty()
     }
 
-    fn one(&mut self, violation: &Violation, home: &Path) {
+    /// Adds what the user gives by hand: that was thought about.
+    pub(super) fn give(&mut self, grant: &Grant) {
+        let (key, by) = (grant.to_string(), "given with --allow".to_owned());
+        let can_be_written = match grant {
+            Grant::FsRead(path) | Grant::FsWrite(path) => path.is_absolute() && key.chars().all(is_plain),
+            Grant::Limit { .. } => true,
+            // What a file says about these, it says in other words; a person does.
+            Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) => false,
+        };
+        if can_be_written {
+            self.held.remove(&key);
+            self.granted.insert(key, by);
+        }
+    }
+
+    /// Adds one run; says whether the next one may come further.
+    pub(super) fn add(&mut self, violations: &[Violation], worry: Worry<'_>) -> bool {
+        self.runs += 1;
+        let before = self.grants(worry);
+        for violation in violations {
+            self.one(violation, worry);
+        }
+        self.grants(worry) != before
+    }
+
+    fn one(&mut self, violation: &Violation, worry: Worry<'_>) {
         let Violation { action, target, exe, grant, note, .. } = violation;
         let what = format!("{} of {target}", action.name());
         let Some(grant) = grant else {
@@ -56,7 +81,11 @@ impl Lesson {
         }
         let by = exe.as_deref().map(|exe| format!("{what}, by {exe}")).unwrap_or(what);
         let held = match grant {
-            Grant::FsRead(path) | Grant::FsWrite(path) if path.is_absolute() => risk(path, home).map(str::to_owned),
+            // What was denied was looked at, too.
+            Grant::FsRead(path) if path.is_absolute() => worry(path).or_else(|| note.clone()),
+            Grant::FsWrite(path) if path.is_absolute() => {
+                Some(worry(path).unwrap_or_else(|| "the command would change what is on the host".to_owned()))
+            }
             Grant::FsRead(_) | Grant::FsWrite(_) => {
                 Some("it lifts a protection, which a file cannot; a flag can".to_owned())
             }
@@ -76,9 +105,9 @@ impl Lesson {
     }
 
     /// The fewest grants that cover what was granted: a directory for several of its files, nothing twice.
-    pub(super) fn grants(&self, home: &Path) -> Vec<Grant> {
+    pub(super) fn grants(&self, worry: Worry<'_>) -> Vec<Grant> {
         let all: Vec<Grant> = self.granted.keys().filter_map(|key| key.parse().ok()).collect();
-        let grouped: Vec<Grant> = all.iter().map(|grant| together(grant, &all, home)).collect();
+        let grouped: Vec<Grant> = all.iter().map(|grant| together(grant, &all, worry)).collect();
         let mut fewest: Vec<Grant> = Vec::new();
         for grant in &grouped {
             let covered = grouped.iter().any(|other| other != grant && covers(other, grant));
@@ -130,31 +159,19 @@ fn put(entries: &mut BTreeMap<String, String>, key: String, why: String) {
     }
 }
 
-/// The directory of a file, where several of its files were asked for and it holds nothing sensitive.
-fn together(grant: &Grant, all: &[Grant], home: &Path) -> Grant {
-    let alike = |path: &Path, of: fn(&Grant) -> Option<&Path>| {
-        let parent = path.parent().filter(|parent| parent.components().count() > 2 && risk(parent, home).is_none())?;
-        let siblings = all.iter().filter_map(of).filter(|other| other.parent() == Some(parent)).count();
-        (siblings >= SIBLINGS_MIN).then(|| parent.to_owned())
+/// The directory of a file, where several of its files were asked for and nobody has to think about the rest of it.
+fn together(grant: &Grant, all: &[Grant], worry: Worry<'_>) -> Grant {
+    let Some(parent) = read(grant).and_then(Path::parent).filter(|parent| parent.components().count() > 2) else {
+        return grant.clone();
     };
-    match grant {
-        Grant::FsRead(path) => alike(path, read).map_or_else(|| grant.clone(), Grant::FsRead),
-        Grant::FsWrite(path) => alike(path, written).map_or_else(|| grant.clone(), Grant::FsWrite),
-        Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => grant.clone(),
-    }
+    let siblings = all.iter().filter_map(read).filter(|other| other.parent() == Some(parent)).count();
+    if siblings >= SIBLINGS_MIN && worry(parent).is_none() { Grant::FsRead(parent.to_owned()) } else { grant.clone() }
 }
 
 fn read(grant: &Grant) -> Option<&Path> {
     match grant {
         Grant::FsRead(path) => Some(path),
         Grant::FsWrite(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
-    }
-}
-
-fn written(grant: &Grant) -> Option<&Path> {
-    match grant {
-        Grant::FsWrite(path) => Some(path),
-        Grant::FsRead(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
     }
 }
 

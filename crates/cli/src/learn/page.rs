@@ -1,18 +1,17 @@
 //! What was learnt, as a file that people read: every line says who asked for it. Pure.
 
-use super::lesson::Lesson;
+use super::lesson::{Lesson, Worry};
 use crate::exit::printable;
 use polder::Grant;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 /// The longest comment.
 const COMMENT_CHARS_MAX: usize = 160;
 
 /// A policy in YAML for the sandbox of this name.
-pub(super) fn page(lesson: &Lesson, name: &str, home: &Path) -> String {
-    let grants = lesson.grants(home);
+pub(super) fn page(lesson: &Lesson, name: &str, worry: Worry<'_>) -> String {
+    let grants = lesson.grants(worry);
     let mut text = format!(
         "# Written by `polder learn` from {} {}. Every line says who asked for it first; take out what you do not want to give.\n\
          # `polder learn` adds to this file as long as nobody else changes it.\nsandboxes:\n  {name}:\n",
@@ -109,10 +108,12 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use polder::{Action, Violation};
+    use polder::{Action, Violation, risk};
+    use std::path::Path;
 
     fn denied(target: &str, grant: Option<Grant>) -> Violation {
-        let (rule, layer, note) = (String::new(), String::new(), Some("nothing does".to_owned()));
+        let (rule, layer) = (String::new(), String::new());
+        let note = grant.is_none().then(|| "nothing does".to_owned());
         let exe = Some("/x\n    network: true".to_owned());
         Violation {
             action: Action::FileRead,
@@ -130,6 +131,7 @@ mod tests {
     #[test]
     fn every_line_says_why_and_no_name_ends_it() {
         let mut lesson = Lesson::nothing();
+        let worry = |path: &Path| risk(path, Path::new("/home/u")).map(str::to_owned);
         let read = |path: &str| denied(path, Some(Grant::FsRead(path.into())));
         lesson.add(
             &[
@@ -138,7 +140,7 @@ mod tests {
                 denied("timeout", Some(Grant::Limit { name: "timeout".to_owned(), value: "4s".to_owned() })),
                 denied("evil\nnetwork: true", None),
             ],
-            Path::new("/home/u"),
+            &worry,
         );
         expect![[r##"
             # Written by `polder learn` from 1 run. Every line says who asked for it first; take out what you do not want to give.
@@ -157,6 +159,6 @@ mod tests {
             # Asked for, and nothing allows it:
             #   file-read of evil\nnetwork: true (nothing does)
         "##]]
-        .assert_eq(&page(&lesson, "learned", Path::new("/home/u")));
+        .assert_eq(&page(&lesson, "learned", &worry));
     }
 }

@@ -13,7 +13,6 @@ use polder::{Grant, Planned};
 use polder_policy::{Access, NetworkMode};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use std::path::Path;
 
 /// How often a command is run with a little more.
 const ROUNDS_MAX: usize = 20;
@@ -45,7 +44,6 @@ pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
     let policy = watching(policy)?;
     let whole = policy.sandbox().plan(command.clone())?;
     let gifts = gifts(&whole);
-    let home = whole.host().user.home.clone();
     let expected = once(whole)?.1;
     let (mut needed, mut came): (Vec<Grant>, u8) = (Vec::new(), expected);
     for _ in 0..ROUNDS_MAX {
@@ -54,7 +52,7 @@ pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
         let (violations, code) = once(policy.sandbox().bare().plan(command.clone())?)?;
         came = code;
         let before = needed.len();
-        needed.extend(asked(&violations, &gifts, &needed, &home));
+        needed.extend(asked(&violations, &gifts, &needed));
         if needed.len() == before {
             break;
         }
@@ -105,10 +103,10 @@ fn gifts(planned: &Planned) -> Vec<Gift> {
 }
 
 /// What was asked for and is given by the policy, but not by what is known to be needed.
-fn asked(violations: &[polder::Violation], gifts: &[Gift], needed: &[Grant], home: &Path) -> Vec<Grant> {
+fn asked(violations: &[polder::Violation], gifts: &[Gift], needed: &[Grant]) -> Vec<Grant> {
     let mut lesson = Lesson::nothing();
-    lesson.add(violations, home);
     // What the policy gives was thought about when it was written.
+    lesson.add(violations, &|_| None);
     let held = lesson.held.keys().filter_map(|key| key.parse::<Grant>().ok());
     let all = lesson.granted.keys().filter_map(|key| key.parse::<Grant>().ok()).chain(held);
     let given = |grant: &Grant| gifts.iter().any(|gift| covers(&gift.grant, grant));

@@ -61,8 +61,14 @@ struct Group {
 /// One group for each target, and one for several files of a directory, if that is nothing that holds secrets.
 fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
     let mut siblings: BTreeMap<(Action, &Path), BTreeSet<&str>> = BTreeMap::new();
+    // What somebody should think about first is not given away with what lies beside it.
+    let noted = violations.iter().filter(|violation| violation.note.is_some());
+    let apart: Vec<&Path> = noted.filter_map(|violation| path(violation)).collect();
+    let directory = |violation| {
+        directory(violation, home).filter(|directory| !apart.iter().any(|path| path.starts_with(directory)))
+    };
     for violation in violations {
-        if let Some(directory) = directory(violation, home) {
+        if let Some(directory) = directory(violation) {
             siblings.entry((violation.action, directory)).or_default().insert(&violation.target);
         }
     }
@@ -70,7 +76,7 @@ fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
     for violation in violations.iter().filter(|violation| !is_told_elsewhere(violation)) {
         let done = if violation.layer == "sweep" { "set aside" } else { "blocked" };
         let what = format!("{done} {} of", violation.action.name());
-        let together = directory(violation, home)
+        let together = directory(violation)
             .filter(|directory| siblings[&(violation.action, *directory)].len() > 1)
             .map(|directory| (directory.display().to_string(), of_directory(violation, directory)));
         let (key, grant) = match together {
@@ -94,9 +100,17 @@ fn is_told_elsewhere(violation: &Violation) -> bool {
 
 /// The directory whose grant would allow this and its siblings; `None` where that would be too much.
 fn directory<'a>(violation: &'a Violation, home: &Path) -> Option<&'a Path> {
-    let (Grant::FsRead(path) | Grant::FsWrite(path)) = violation.grant.as_ref()? else { return None };
+    let path = path(violation)?;
     let parent = path.parent().filter(|parent| path.is_absolute() && parent.components().count() > 2)?;
     (violation.action != Action::Network && risk(parent, home).is_none()).then_some(parent)
+}
+
+/// The path that a grant would give.
+fn path(violation: &Violation) -> Option<&Path> {
+    match violation.grant.as_ref()? {
+        Grant::FsRead(path) | Grant::FsWrite(path) => Some(path),
+        Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
+    }
 }
 
 fn of_directory(violation: &Violation, directory: &Path) -> Grant {

@@ -1,9 +1,10 @@
 //! `polder workspace apply`.
 
+use super::record::Recorded;
 use super::{ask, json, print, print_json, shown, which};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
-use polder_workspace::{Applied, Choice, Relative, Settled, Unwatched, Verdict, Workspace};
+use polder_workspace::{Applied, Choice, Relative, Settled, Verdict, Workspace};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,7 +36,8 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
             }
         }
     }
-    let applied = workspace.apply_reviewed(&lock, review, &choice, &mut Unwatched)?;
+    let mut watch = Recorded::new("apply", &workspace, &[&args.include_held, &args.force])?;
+    let applied = workspace.apply_reviewed(&lock, review, &choice, &mut watch)?;
     if args.json {
         print_json(&as_json(&workspace, &applied))?;
     } else {
@@ -47,7 +49,8 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
 }
 
 fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
-    let settled = if args.resume { workspace.resume(&mut Unwatched)? } else { workspace.abort(&mut Unwatched)? };
+    let mut watch = Recorded::new(if args.resume { "resume" } else { "abort" }, workspace, &[])?;
+    let settled = if args.resume { workspace.resume(&mut watch)? } else { workspace.abort(&mut watch)? };
     let (told, left) = match settled {
         Settled::Applied => ("applied", Vec::new()),
         Settled::NotApplied { left } => ("not applied", left),

@@ -1,9 +1,9 @@
 //! `polder workspace discard` and `polder workspace revert`.
 
+use super::record::Recorded;
 use super::{json, print, print_json, shown, which};
 use crate::args::{WorkspaceDiscardArgs, WorkspaceRevertArgs};
 use crate::exit::Failure;
-use polder_workspace::Unwatched;
 use serde_json::json;
 
 pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
@@ -23,7 +23,7 @@ pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
 /// Exit code 1 where a path changed since and was left alone.
 pub(crate) fn revert(args: &WorkspaceRevertArgs) -> Result<u8, Failure> {
     let workspace = which(&args.which)?;
-    let Some(done) = workspace.revert(&mut Unwatched)? else {
+    let Some(done) = workspace.revert(&mut Recorded::new("revert", &workspace, &[])?)? else {
         return Err(Failure::new(format!("nothing of the workspace `{}` was applied yet", workspace.name())));
     };
     if args.json {

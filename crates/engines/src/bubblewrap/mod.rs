@@ -29,6 +29,10 @@ impl Engine for Bubblewrap {
         &["bwrap"]
     }
 
+    fn span_word(&self) -> &'static str {
+        "bwrap"
+    }
+
     fn class(&self) -> EngineClass {
         EngineClass::Namespace
     }

@@ -58,6 +58,11 @@ impl Container {
         self.porter.as_ref().ok_or(SpawnError::Vanished)?.enter(recipe)
     }
 
+    /// Whether runs can still be let in.
+    pub(super) fn is_there(&self) -> bool {
+        self.porter.as_ref().is_some_and(Porter::is_there)
+    }
+
     pub(super) fn client(&self) -> &Client {
         &self.client
     }

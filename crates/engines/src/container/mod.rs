@@ -6,8 +6,8 @@
 //! violations, streams and masks are the same as everywhere.
 //!
 //! `api` speaks with the daemon, `fit` judges a plan, `lower` turns it into the request for a container and the sandbox in
-//! it, `compose` is about services beside it, `launch` carries that out, `life` is a container from its beginning to its end, `owner` and `place` find what a
-//! killed polder left behind.
+//! it, `compose` is about services beside it, `opening` says which container a run needs, `launch` carries that out, `life` is
+//! a container from its beginning to its end, `owner` and `place` find what a killed polder left behind.
 
 #![expect(dead_code, unused_imports, reason = "the client is for more than what is built on it so far")]
 
@@ -24,6 +24,7 @@ mod kind;
 mod launch;
 mod life;
 mod lower;
+mod opening;
 mod options;
 mod owner;
 mod place;

@@ -8,6 +8,7 @@ use super::options::Options;
 use super::{host_image, image};
 use crate::shimmed::setup;
 use polder_engine::{Fitted, LaunchError, Lookout};
+use polder_plan::MaskKind;
 
 /// An image that the daemon has.
 pub(super) struct Ready {
@@ -15,6 +16,18 @@ pub(super) struct Ready {
     pub(super) name: String,
     /// The variables that it sets; absent for the image of nothing, in which the host's own programs are shown.
     pub(super) env: Option<Vec<String>>,
+}
+
+/// Everything that decides about the image of a plan.
+pub(super) fn image_key(client: &Client, kind: Kind, fitted: &Fitted, project: Option<&Project>) -> String {
+    let plan = fitted.plan();
+    let image = plan.image.as_ref().map(|image| &image.value);
+    let table = plan.engine_options.get(kind.id()).map(|table| &table.value);
+    let hidden = plan.files.masks.iter().filter(|mask| mask.kind == MaskKind::Hide).map(|mask| &mask.path);
+    let hidden: Vec<_> = hidden.collect();
+    let (socket, root, network) = (client.socket(), &fitted.host().tree.root, plan.network.value.mode);
+    let own = project.map(|project| &project.own);
+    format!("{socket:?} {image:?} {own:?} {table:?} {root:?} {network:?} {hidden:?}")
 }
 
 /// Sees to it that the plan's image is there, or the one of the service that the command takes the place of.

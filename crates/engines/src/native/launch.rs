@@ -7,7 +7,7 @@ use polder_sys::Recipe;
 use polder_sys::cgroup::Cgroup;
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead, layers, kept, lookout: _ } = services;
+    let Services { stdio, terminal, ahead, layers, kept, lookout: _, session: _ } = services;
     let layers = layers_of(fitted.plan(), layers)?;
     let Lowered { ground, inside } = lower(&fitted, layers.as_ref(), terminal);
     // The shim is one of those that are counted.

@@ -108,11 +108,18 @@ fn at_path(plan: &Plan, path: &Path, wish: Wish, minimal: Minimal) -> Option<Fou
             (None, Some("its name is not UTF-8, which no policy can say".to_owned()))
         }
         Way::Show => {
-            let risk = risk(granted(&shown), plan.identity.home.as_path());
+            let risk = worry(granted(&shown), plan.identity.home.as_path());
             (Some(shown), risk.map(|why| format!("think first: {why}")))
         }
     };
     Some(Found { target, rule, layer: layer.to_owned(), grant, note })
+}
+
+/// What somebody should think of before granting a path, also where links lead to it: a command may have made them.
+fn worry(path: &Path, home: &Path) -> Option<&'static str> {
+    let behind = || path.canonicalize().ok().and_then(|behind| risk(&behind, home));
+    let service = || is_socket(path).then_some("a service of the host listens there");
+    risk(path, home).or_else(behind).or_else(service)
 }
 
 fn granted(grant: &Grant) -> &Path {

@@ -163,7 +163,7 @@ fn every_example_of_the_seeds_is_read() {
 
 #[test]
 fn the_example_with_a_relative_cache_path_fails_as_it_should() {
-    expect![".visor.yaml:9: `node_modules` must be absolute, starting with `/`"]
+    expect![".visor.yaml:9: `node_modules` must be absolute, starting with `/`; what lies in the workspace is there again at the next run without a cache"]
         .assert_eq(&faults(".visor.yaml", examples::PER_STEP));
 }
 
@@ -255,7 +255,7 @@ allow_unsandboxed: true
         polder.yaml:22: `source` must say where the secret is, as in `env:GITHUB_TOKEN`, never the secret
         polder.yaml:22: `hosts` is empty: nobody could see the credential
         polder.yaml:23: `ttl`: `0d` must be more than zero; leave it out for no limit
-        polder.yaml:23: `rel` must be absolute, starting with `/`
+        polder.yaml:23: `rel` must be absolute, starting with `/`; what lies in the workspace is there again at the next run without a cache
         polder.yaml:24: `pid` is not a guarantee; known are fs, protect, second-layer, net, ipc, processes, privileges, syscalls, env, memory, cpus, pids, files, disk, output, timeout; did you mean `pids`?
         polder.yaml:26: `image` and `compose` exclude each other; give one
         polder.yaml:27: `allow` works with `mode: restricted` only

@@ -11,6 +11,7 @@ fn nothing_said_is_the_workspace_and_nothing_else() {
         network: none              # built-in
         read_only: false           # built-in
         observe: cheap             # built-in
+        scope: session             # built-in
         workdir: /workspace        # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:
@@ -146,6 +147,7 @@ steps:
         network: none              # polder.yaml:5
         read_only: true            # polder.yaml:5
         observe: cheap             # built-in
+        scope: session             # built-in
         workdir: /workspace        # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:

@@ -28,6 +28,7 @@ impl Lower<'_> {
         }
         definition.access = self.access(node);
         definition.observe = node.get("observe").and_then(|mode| self.keep(mode.text()?.parse(), mode.line));
+        definition.scope = node.get("scope").and_then(|scope| self.keep(scope.text()?.parse(), scope.line));
         definition.workdir = node.get("workdir").and_then(|workdir| self.workdir(workdir));
         definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
         definition.env_pass = self.env_list(node);

@@ -55,6 +55,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             - "a.org:443"                                             # flag --allow
         read_only: true                                               # flag --read-only
         observe: exact                                                # flag --observe
+        scope: session                                                # built-in
         workdir: host                                                 # flag --workdir
         workspace: {mode: worktree, name: w, from: v, keep: false, untracked: true}  # flag --discard
         env_passthrough:

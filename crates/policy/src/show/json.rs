@@ -15,6 +15,7 @@ pub fn to_json(policy: &Policy) -> Value {
         workdir,
         workspace,
         observe,
+        scope,
         env,
         binds,
         limits,
@@ -48,6 +49,7 @@ pub fn to_json(policy: &Policy) -> Value {
         })),
         "read_only": one(access, |access| (*access == Access::ReadOnly).into()),
         "observe": one(observe, |observe| observe.name().into()),
+        "scope": one(scope, |scope| scope.name().into()),
         "workdir": one(workdir, |workdir| match workdir {
             Workdir::Host => "host".into(),
             Workdir::At(path) => path.to_string().into(),

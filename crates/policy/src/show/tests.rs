@@ -43,6 +43,7 @@ fn every_line_has_its_origin() {
             - y.org                                                   # p.yaml:6
         read_only: false                                              # built-in
         observe: cheap                                                # built-in
+        scope: session                                                # built-in
         workdir: host                                                 # p.yaml:7
         workspace: {mode: cow, name: w}                               # p.yaml:12
         env_passthrough:

@@ -61,6 +61,22 @@ pub struct Reached {
     pub pids: bool,
 }
 
+/// How often limits were reached, from the beginning of a cgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Processes that were killed for want of memory.
+    pub memory: u64,
+    /// Forks that were refused.
+    pub pids: u64,
+}
+
+impl Counted {
+    /// What was reached between two looks.
+    pub fn since(self, before: Self) -> Reached {
+        Reached { memory: self.memory > before.memory, pids: self.pids > before.pids }
+    }
+}
+
 /// Why a cgroup could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} `{path}`")]
@@ -124,9 +140,9 @@ impl Watched {
         (!holds(quota_us, read(&self.0.cpu, cpu_file))).then_some("cpus")
     }
 
-    /// Which limits were reached so far.
-    pub fn reached(&self) -> Reached {
-        self.0.reached()
+    /// How often its limits were reached so far.
+    pub fn counted(&self) -> Counted {
+        self.0.counted()
     }
 }
 
@@ -207,6 +223,11 @@ impl Cgroup {
 
     /// Which limits were reached so far.
     pub fn reached(&self) -> Reached {
+        self.counted().since(Counted { memory: 0, pids: 0 })
+    }
+
+    /// How often they were reached so far.
+    fn counted(&self) -> Counted {
         let count = |dir: &Option<PathBuf>, file: &str, key: &str| {
             let Some(dir) = dir else { return 0 };
             let text = fs::read_to_string(dir.join(file)).unwrap_or_default();
@@ -217,9 +238,9 @@ impl Cgroup {
             CgroupVersion::V1 => "memory.oom_control",
             CgroupVersion::V2 => "memory.events",
         };
-        Reached {
-            memory: count(&self.memory, memory_file, "oom_kill ") > 0,
-            pids: count(&self.pids, "pids.events", "max ") > 0,
+        Counted {
+            memory: count(&self.memory, memory_file, "oom_kill "),
+            pids: count(&self.pids, "pids.events", "max "),
         }
     }
 }

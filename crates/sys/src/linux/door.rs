@@ -109,6 +109,13 @@ impl Porter {
         self.uid
     }
 
+    /// Whether it is still there: one that has ended has closed its end of the socket.
+    pub fn is_there(&self) -> bool {
+        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        // It says nothing that it was not asked for, so that there is nothing to read as long as it lives.
+        matches!(wait::readable(&[Some(control.as_fd())], Some(Duration::ZERO)).as_deref(), Ok([false]))
+    }
+
     /// Lets a run in: returns when its command has been executed, or with what kept it from that.
     pub fn enter(&self, recipe: &Recipe) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup: _, stdio, kept } = recipe;

@@ -47,14 +47,18 @@ fn siblings_are_one_line_and_secrets_are_never_grouped() {
         read("/opt/x/b"),
         read("/home/u/.ssh/id"),
         read("/home/u/.ssh/known_hosts"),
+        read("/srv/y/a"),
+        Violation { note: Some("think first".to_owned()), ..read("/srv/y/.env") },
         blocked(Action::Syscall, "mount", None, 7),
     ];
     expect![[r#"
         blocked file-read of /home/u/.ssh/id; --allow fs.read=/home/u/.ssh/id lets it
         blocked file-read of /home/u/.ssh/known_hosts; --allow fs.read=/home/u/.ssh/known_hosts lets it
         blocked file-read of /opt/x/a and 1 more beside it (3 times); --allow fs.read=/opt/x lets it
+        blocked file-read of /srv/y/.env; --allow fs.read=/srv/y/.env lets it (think first)
+        blocked file-read of /srv/y/a; --allow fs.read=/srv/y/a lets it
         blocked syscall of mount (7 times)"#]]
-    .assert_eq(&violations(&found, Path::new("/home/u"), 5).join("\n"));
+    .assert_eq(&violations(&found, Path::new("/home/u"), 6).join("\n"));
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! What somebody should think of before a path is shown to a command, as it stands on the host now.
+//!
+//! The name of a path says little: a link leads elsewhere, and a directory holds what nobody asked for yet. Showing it
+//! shows all of that.
+
+use polder::risk;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// The largest tree that is looked through; what is larger is for a person to judge.
+const ENTRIES_MAX: usize = 20_000;
+
+pub(super) fn worry(path: &Path, home: &Path) -> Option<String> {
+    if let Some(why) = risk(path, home) {
+        return Some(why.to_owned());
+    }
+    // What is not there can be shown to nobody.
+    let behind = path.canonicalize().ok()?;
+    if let Some(why) = risk(&behind, home) {
+        return Some(format!("links lead to `{}`: {why}", behind.display()));
+    }
+    let kind = fs::symlink_metadata(&behind).ok()?.file_type();
+    if kind.is_socket() {
+        return Some("a service of the host listens there".to_owned());
+    }
+    if kind.is_dir() { below(&behind, home) } else { None }
+}
+
+/// The same about everything in a directory.
+fn below(directory: &Path, home: &Path) -> Option<String> {
+    let mut left = ENTRIES_MAX;
+    let mut directories = vec![directory.to_owned()];
+    while let Some(next) = directories.pop() {
+        // What the caller cannot enter, the command cannot either.
+        for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
+            let Some(fewer) = left.checked_sub(1) else {
+                return Some("it holds more than can be looked through".to_owned());
+            };
+            left = fewer;
+            let (path, kind) = (entry.path(), entry.file_type().ok());
+            let service = kind.filter(FileTypeExt::is_socket).map(|_| "a service of the host listens there");
+            if let Some(why) = risk(&path, home).or(service) {
+                return Some(format!("it holds `{}`: {why}", path.display()));
+            }
+            if kind.is_some_and(|kind| kind.is_dir()) {
+                directories.push(path);
+            }
+        }
+    }
+    None
+}

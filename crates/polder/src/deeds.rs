@@ -1,0 +1,69 @@
+//! Recording what is done outside of runs: trusting a file, taking changes over. Written down before it is done.
+
+use crate::audit::{directory, whole};
+use crate::config;
+use crate::error::Error;
+use polder_audit::{AuditError, Log};
+use polder_policy::AuditMode;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub use polder_audit::Kind;
+
+/// Who records deeds, and how strictly.
+#[derive(Clone, Debug)]
+pub struct Deeds {
+    directory: Option<PathBuf>,
+    mode: Option<AuditMode>,
+}
+
+/// How much a deed weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// It is an ordinary thing to do.
+    Light,
+    /// It goes without a protection, or gives somebody more than before.
+    Heavy,
+}
+
+/// Why something is not done: it would not be in the log.
+#[derive(Debug, thiserror::Error)]
+pub enum Undone {
+    /// The log cannot take it.
+    #[error("it cannot be recorded, so it is not done")]
+    Log(#[from] AuditError),
+    /// There is no place for a log.
+    #[error("it cannot be recorded, so it is not done: there is no home directory; set HOME or XDG_STATE_HOME")]
+    Nowhere,
+}
+
+impl Deeds {
+    /// As the files of the system and of the user say; a project has no say in it, and a broken one is in nobody's way.
+    pub fn of(environment: &BTreeMap<OsString, OsString>) -> Result<Self, Error> {
+        Ok(Self { directory: directory(environment), mode: config::audit_mode(environment)? })
+    }
+
+    /// Writes down what is about to be done; an error means that it must not be, and the answer is a warning.
+    pub fn record(&self, kind: Kind, weight: Weight, data: &Value) -> Result<Option<String>, Undone> {
+        let (recorded, strict) = match self.mode {
+            Some(AuditMode::Required) => (true, true),
+            Some(AuditMode::BestEffort) => (true, false),
+            Some(AuditMode::Off) => (false, false),
+            None => (weight == Weight::Heavy, false),
+        };
+        if !recorded {
+            return Ok(None);
+        }
+        let written = match &self.directory {
+            Some(directory) => Log::at(directory).append(kind, data).map(drop).map_err(Undone::Log),
+            None => Err(Undone::Nowhere),
+        };
+        match written {
+            Ok(()) => Ok(None),
+            Err(error) if strict => Err(error),
+            Err(error) => Ok(Some(whole(&error).replace(", so it is not done", ""))),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Spans of runs, read by the official types of OpenTelemetry on the other side of a real connection.
+#![forbid(unsafe_code)]
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use polder_e2e::{Place, Said};
+use prost::Message;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+
+struct Request {
+    head: String,
+    body: Vec<u8>,
+}
+
+/// A collector on the loopback that answers every request with this status.
+struct Collector {
+    port: u16,
+    requests: Receiver<Request>,
+}
+
+impl Collector {
+    fn start(status: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (tell, requests) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.expect("a connection");
+                let mut reader = BufReader::new(stream.try_clone().expect("the same one"));
+                let (mut head, mut line) = (String::new(), String::new());
+                while reader.read_line(&mut line).expect("a line") > 2 {
+                    head.push_str(&std::mem::take(&mut line));
+                }
+                let length = head
+                    .to_lowercase()
+                    .split("content-length: ")
+                    .nth(1)
+                    .and_then(|rest| rest.split("\r\n").next().and_then(|number| number.parse::<usize>().ok()));
+                let mut body = vec![0; length.expect("a length")];
+                reader.read_exact(&mut body).expect("a body");
+                let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                stream.write_all(answer.as_bytes()).expect("somebody reads");
+                if tell.send(Request { head, body }).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { port, requests }
+    }
+
+    fn says(&self, place: &Place, arguments: &[&str]) -> Said {
+        let mut command = place.polder(arguments);
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{}", self.port));
+        command.env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20secret").env("TRACEPARENT", PARENT);
+        command.output().expect("polder").into()
+    }
+
+    /// The spans of the one request that came.
+    fn spans(&self) -> Vec<Span> {
+        let Request { head, body } = self.requests.recv().expect("a request");
+        assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+        let low = head.to_lowercase();
+        assert!(low.contains("content-type: application/x-protobuf") && low.contains("x-key: a secret"), "{head}");
+        let request = ExportTraceServiceRequest::decode(body.as_slice()).expect("protobuf as it is specified");
+        assert!(self.requests.try_recv().is_err(), "one request");
+        let resource = &request.resource_spans[0];
+        let service = &resource.resource.as_ref().expect("a resource").attributes;
+        assert_eq!(text(service, "service.name").as_deref(), Some("polder"));
+        resource.scope_spans[0].spans.clone()
+    }
+}
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+fn value(attributes: &[KeyValue], key: &str) -> Option<any_value::Value> {
+    attributes.iter().find(|pair| pair.key == key)?.value.clone()?.value
+}
+
+fn text(attributes: &[KeyValue], key: &str) -> Option<String> {
+    match value(attributes, key)? {
+        any_value::Value::StringValue(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn number(attributes: &[KeyValue], key: &str) -> Option<i64> {
+    match value(attributes, key)? {
+        any_value::Value::IntValue(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_run_is_a_span_in_the_trace_of_its_caller_and_never_says_what_ran() {
+    let place = Place::new();
+    let collector = Collector::start(200);
+    let script = "echo $TRACEPARENT; cat /etc/shadow; exit 3 # a-word-of-the-command";
+    let said = collector.says(&place, &["run", "--", "sh", "-c", script]);
+    assert_eq!((said.code, said.out.as_str()), (3, format!("{PARENT}\n").as_str()), "{said:?}");
+    let spans = collector.spans();
+    assert_eq!(spans.len(), 1, "{spans:?}");
+    let span = &spans[0];
+    assert_eq!(span.name, "polder.sandbox.native.exec");
+    assert_eq!((hex(&span.trace_id).as_str(), hex(&span.parent_span_id).as_str()), (TRACE, "b7ad6b7169203331"));
+    assert!(span.span_id.len() == 8 && span.span_id != [0; 8], "{span:?}");
+    assert!(span.start_time_unix_nano > 0 && span.start_time_unix_nano <= span.end_time_unix_nano);
+    assert_eq!(number(&span.attributes, "polder.sandbox.exit_code"), Some(3));
+    assert_eq!(number(&span.attributes, "polder.sandbox.words"), Some(3));
+    assert_eq!(text(&span.attributes, "polder.sandbox.name").as_deref(), Some("default"));
+    assert_eq!(span.status.as_ref().map(|status| status.code), Some(2), "an error");
+    assert!(span.events.iter().any(|event| event.name == "polder.sandbox.launch"), "{:?}", span.events);
+    assert!(!format!("{spans:?}").contains("a-word-of-the-command"), "{spans:?}");
+}
+
+#[test]
+fn with_a_visor_file_the_names_are_the_ones_that_its_users_know() {
+    let place = Place::new();
+    place.write(
+        "work/.visor.yaml",
+        "sandboxes: {fast: {engine: bubblewrap, network: false}}\nsandbox: fast\n\
+         steps: {a: {type: command, exec: 'true'}, b: {type: command, exec: 'exit 2'}}\n",
+    );
+    let collector = Collector::start(200);
+    let said = collector.says(&place, &["steps"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let spans = collector.spans();
+    assert_eq!(spans.len(), 2, "{spans:?}");
+    let mut codes: Vec<_> =
+        spans.iter().map(|span| number(&span.attributes, "visor.sandbox.exit_code").expect("a code")).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 2]);
+    for span in &spans {
+        assert_eq!(span.name, "visor.sandbox.bwrap.exec");
+        assert_eq!(text(&span.attributes, "visor.sandbox.name").as_deref(), Some("fast"));
+        assert_eq!(hex(&span.trace_id), TRACE);
+    }
+    assert_ne!(spans[0].span_id, spans[1].span_id);
+}
+
+#[test]
+fn what_was_blocked_and_a_limit_are_events_of_the_span() {
+    let place = Place::new();
+    place.write("home/secret", "x");
+    let collector = Collector::start(200);
+    let secret = place.home().join("secret").display().to_string();
+    let said = collector.says(&place, &["run", "--output", "1000", "--", "sh", "-c", &format!("cat {secret}; yes")]);
+    assert_eq!(said.code, 137, "{said:?}");
+    let spans = collector.spans();
+    let named = |name: &str| spans[0].events.iter().filter(|event| event.name == name).count();
+    assert!(named("polder.sandbox.violation") >= 1 && named("polder.sandbox.limit") == 1, "{:?}", spans[0].events);
+    // What was asked for is between the command and its caller.
+    assert!(!format!("{spans:?}").contains(&secret), "{spans:?}");
+}
+
+#[test]
+fn nothing_is_sent_unless_it_was_asked_for_and_a_collector_is_in_nobodys_way() {
+    let place = Place::new();
+    let collector = Collector::start(200);
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    let mut off = place.polder(&["run", "--", "true"]);
+    off.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{}", collector.port));
+    let said = Said::from(off.env("OTEL_SDK_DISABLED", "true").output().expect("polder"));
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    assert!(collector.requests.try_recv().is_err(), "nothing was asked for");
+    let refusing = Collector::start(503);
+    let said = refusing.says(&place, &["run", "--", "sh", "-c", "exit 4"]);
+    assert!(said.code == 4 && said.err.contains("no spans are sent") && said.err.contains("503"), "{said:?}");
+    for (name, value, wanted) in [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "was not reached"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "polder speaks http/protobuf"),
+    ] {
+        let mut command = place.polder(&["run", "--", "sh", "-c", "exit 5"]);
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1").env(name, value);
+        let said = Said::from(command.output().expect("polder"));
+        assert!(said.code == 5 && said.err.contains(wanted), "{name}: {said:?}");
+    }
+}
