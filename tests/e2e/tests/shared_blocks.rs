@@ -79,7 +79,7 @@ fn taken(make: &str) -> (u64, u64) {
 #[test]
 fn a_copy_takes_nothing_where_files_share_their_blocks() {
     if !is_root() {
-        println!("skipped: only root mounts a file system from a file");
+        // Only root mounts a file system from a file.
         return;
     }
     for make in ["mkfs.btrfs -q", "mkfs.xfs -q -m reflink=1"] {
