@@ -2,11 +2,13 @@
 //! swings from minute to minute.
 
 mod engines;
+mod sessions;
 mod start;
 mod table;
 mod work;
 mod workspace;
 
+use crate::daemons::{Daemons, Whose};
 use crate::machine::{self, Shared};
 use crate::run::{self, Outcome, root};
 use std::fs;
@@ -43,6 +45,13 @@ fn measure(what: &str, rounds: usize, keep: bool) -> Outcome {
     machine::install_packages()?;
     let shared = Shared::new()?;
     let polder = copy(&run::build()?, &shared.path().join("polder"))?;
+    // Containers are measured where daemons can be started for it.
+    let daemons = if what == "engines" && machine::is_root() {
+        copy(&run::build_example(sessions::PROGRAM)?, &shared.path().join(sessions::PROGRAM))?;
+        Some(Daemons::start()?)
+    } else {
+        None
+    };
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let own = copy(&own, &shared.path().join("xtask"))?;
     let mut text = heading(what, rounds);
@@ -59,7 +68,10 @@ fn measure(what: &str, rounds: usize, keep: bool) -> Outcome {
         if change {
             run::call(Command::new("chown").arg(machine::USER).arg(&directory))?;
         }
-        let mut command = if change { machine::as_user(&own) } else { Command::new(&own) };
+        let whose = if change { Whose::OrdinaryUser } else { Whose::Root };
+        let told = daemons.as_ref().map_or_else(Vec::new, |daemons| daemons.environment(whose));
+        let mut command = if change { machine::as_user(Path::new("env")) } else { Command::new("env") };
+        command.args(told.into_iter().map(|(name, value)| format!("{name}={value}"))).arg(&own);
         command.args(["bench", &format!("{what}-here")]).arg(&polder).arg(&directory).arg(rounds.to_string());
         if IN_MEMORY.contains(&what) && machine::is_root() {
             command = in_memory(&directory, change, &command);

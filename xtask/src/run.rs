@@ -28,17 +28,27 @@ pub(crate) fn target_directory() -> PathBuf {
 
 /// Builds polder as a static binary, optimised, and says where it is.
 pub(crate) fn build() -> Result<PathBuf, String> {
+    build_static(&["--package", "polder-cli"]).map(|release| release.join("polder"))
+}
+
+/// The same for an example of the library.
+pub(crate) fn build_example(name: &str) -> Result<PathBuf, String> {
+    build_static(&["--package", "polder", "--example", name]).map(|release| release.join("examples").join(name))
+}
+
+/// Builds something static, and says where such things are.
+fn build_static(what: &[&str]) -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     install_target(&target)?;
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root()).args(["build", "--quiet", "--release", "--package", "polder-cli", "--target", &target]);
+    cargo.current_dir(root()).args(["build", "--quiet", "--release", "--target", &target]).args(what);
     // The few lines of C in the build need no C library, so the system's own compiler does where there is none for musl.
     let compiler = format!("CC_{}", target.replace('-', "_"));
     if std::env::var_os(&compiler).is_none() && !is_on_path("musl-gcc") {
         cargo.env(compiler, "cc");
     }
     call(&mut cargo)?;
-    Ok(target_directory().join(target).join("release/polder"))
+    Ok(target_directory().join(target).join("release"))
 }
 
 fn is_on_path(program: &str) -> bool {

@@ -5,6 +5,7 @@ use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use crate::service::{self, Asked};
+use crate::workspace::escaped;
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
     Violation,
@@ -164,8 +165,11 @@ struct Teller {
 
 impl Teller {
     fn tell(&mut self, event: Event) -> ControlFlow<()> {
-        let written =
-            if self.json { writeln!(io::stdout().lock(), "{}", json::event(&event)) } else { self.pass(event) };
+        let written = if self.json {
+            writeln!(io::stdout().lock(), "{}", escaped(&json::event(&event).to_string()))
+        } else {
+            self.pass(event)
+        };
         // Whoever read us is gone; the command ends as it would without us in between.
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(()),

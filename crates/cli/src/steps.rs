@@ -12,6 +12,7 @@ use crate::args::StepsArgs;
 use crate::exit::{Failure, printable};
 use crate::render::json;
 use crate::render::text::tolerate_closed;
+use crate::workspace::escaped;
 use polder::{PlannedSteps, Report, StepEvent, StepResult, StepsAsked, steps_exit_code};
 use polder_sys::wait::{self, Signals};
 use serde_json::{Value, json};
@@ -142,7 +143,7 @@ fn tell_json(event: &StepEvent<'_>) -> io::Result<()> {
             object
         }
     };
-    writeln!(io::stdout().lock(), "{line}")
+    writeln!(io::stdout().lock(), "{}", escaped(&line.to_string()))
 }
 
 fn result_json(result: &StepResult) -> Value {

@@ -61,6 +61,15 @@ const NAMED: &[(&str, &str)] = &[
     (".git-credentials", "it holds passwords"),
 ];
 
+/// Directories that are what they are in every home, wherever that is: services have theirs in many places.
+const IN_EVERY_HOME: &[(&str, &str)] = &[
+    (".ssh", "it holds keys"),
+    (".gnupg", "it holds keys"),
+    (".password-store", "it holds passwords"),
+    (".aws", "it holds credentials"),
+    (".kube", "it holds credentials"),
+];
+
 /// Endings of names that speak for themselves.
 const ENDINGS: &[(&str, &str)] = &[
     (".pem", "it is named like a key"),
@@ -97,7 +106,8 @@ pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let named = || NAMED.iter().find(|(whole, _)| name == *whole || name.strip_prefix(whole).is_some_and(is_variant));
     let ending = || ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
-    own.or_else(other).or_else(named).or_else(ending).map(|(_, why)| *why)
+    let around = || IN_EVERY_HOME.iter().find(|(name, _)| path.components().any(|part| part.as_os_str() == *name));
+    own.or_else(around).or_else(other).or_else(named).or_else(ending).map(|(_, why)| *why)
 }
 
 /// The home directory that a path is in, whoever it belongs to: root can read them all.
@@ -189,7 +199,9 @@ mod tests {
         }
         assert_eq!(risk(Path::new("/root/data"), home), None);
         assert!(risk(Path::new("/root/.ssh"), home).is_some(), "root's keys are keys");
-        for path in ["/home/bob", "/home/bob/.ssh/config", "/home/bob/.aws"] {
+        for path in
+            ["/home/bob", "/home/bob/.ssh/config", "/home/bob/.config/gh", "/var/lib/robot/.ssh/own", "/data/u/.aws"]
+        {
             assert!(risk(Path::new(path), Path::new("/root")).is_some(), "so are everybody's: {path}");
         }
         assert_eq!(risk(Path::new("/home/bob/data"), Path::new("/root")), None);

@@ -368,7 +368,10 @@ impl Masks<'_> {
 
     /// Whether a grant names a protection, or a parent of what it protects.
     fn is_lifted(&self, text: &str) -> bool {
-        self.policy.unprotect.iter().any(|lifted| Path::new(text).starts_with(&lifted.value.0))
+        // A grant names what is in the workspace from there.
+        let path = Path::new(text);
+        let path = path.strip_prefix(&self.host.tree.root).unwrap_or(path);
+        self.policy.unprotect.iter().any(|lifted| path.starts_with(&lifted.value.0))
     }
 
     fn add_pattern(&mut self, kind: MaskKind, PathPattern(text): &PathPattern, origin: &Origin) {

@@ -172,6 +172,13 @@ impl Said {
                 policy.protect.push(Sourced::built_in(PathPattern(text.to_owned())));
             }
         }
+        // The run of one sandbox must not say what is started beside the command of another one.
+        let used = policy.image.as_ref().map(|image| image.origin.clone());
+        for Sourced { value: file, origin } in self.layers.compose_files() {
+            if let Some(text) = file.to_str().filter(|_| file.starts_with(root) && used.as_ref() != Some(&origin)) {
+                policy.protect.push(Sourced::new(PathPattern(text.to_owned()), origin));
+            }
+        }
         policy
     }
 

@@ -51,6 +51,9 @@ impl Records {
         if text.len() > RECORD_BYTES_MAX {
             return Err(io::Error::other(format!("a record of {} bytes is too long", text.len())));
         }
+        if self.home_is_gone() {
+            return Ok(());
+        }
         self.open_directory()?;
         let aside = self.directory.join(format!(".{name}"));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
@@ -111,6 +114,12 @@ impl Records {
             }
         }
         Ok(())
+    }
+
+    /// Whether somebody removed the home directory while the run went on: it is not made again for a record.
+    fn home_is_gone(&self) -> bool {
+        // HOME/.local/state/polder/runs
+        self.directory.ancestors().nth(4).is_some_and(|home| !home.is_dir())
     }
 
     fn open_directory(&self) -> io::Result<()> {

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::enforce::Hold;
 use crate::fault::{Fault, Faults};
 use crate::lower::NO_SANDBOX;
-use crate::model::{AuditMode, EngineChoice, Policy};
+use crate::model::{AuditMode, EngineChoice, Image, Policy};
 use crate::overrides::{Overrides, environment, flags};
 use crate::said::Scope;
 use crate::steps;
@@ -88,6 +88,17 @@ impl Layers {
     pub fn audit(&self) -> Option<Sourced<AuditMode>> {
         let said = self.chain().into_iter().filter_map(|document| document.audit.clone());
         said.max_by_key(|mode| mode.value)
+    }
+
+    /// The compose files of every sandbox, whichever one is used.
+    pub fn compose_files(&self) -> Vec<Sourced<PathBuf>> {
+        let definitions = self.chain().into_iter().flat_map(|document| &document.sandboxes);
+        let images = definitions.filter_map(|(_, definition)| definition.image.as_ref());
+        let file = |image: &Sourced<Image>| match &image.value {
+            Image::Compose { file, .. } => Some(Sourced::new(PathBuf::from(file), image.origin.clone())),
+            Image::Named(_) | Image::Recipe(_) | Image::Inline(_) => None,
+        };
+        images.filter_map(file).collect()
     }
 
     /// The sandboxes that can be named.

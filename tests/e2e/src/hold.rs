@@ -13,7 +13,7 @@ pub fn pause() {
 }
 
 /// Waits until something holds; panics with what was waited for.
-pub fn until(what: &str, holds: impl Fn() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} did not come");

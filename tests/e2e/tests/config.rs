@@ -197,6 +197,10 @@ fn no_command_writes_the_users_own_file() {
                 assert!(!existing || place.read("home/.config/polder/polder.yaml").contains("HOME"), "{said:?}");
             }
         }
+        // Who says it has to mean it; the hint names the grant that does.
+        let config = format!("{home}/.config");
+        let said = tried(&place, &["-C", &config, "--allow", "fs.write=polder", "--", "touch", "polder/granted"]);
+        assert!(said.code == 0 && place.has("home/.config/polder/granted"), "{said:?}");
         // A link to where such files are collected.
         std::fs::remove_dir_all(place.home().join(".config")).expect("removed");
         place.write("work/collected/polder/polder.yaml", "sandbox_defaults: {env_passthrough: [HOME]}\n");
@@ -204,5 +208,27 @@ fn no_command_writes_the_users_own_file() {
         let said = tried(&place, &["--", "sh", "-c", &format!("touch other; cd collected && {{ {write}; }}")]);
         assert!(said.code != 0 && place.has("work/other"), "the control: {said:?}");
         assert!(place.read("work/collected/polder/polder.yaml").contains("HOME"), "{said:?}");
+    }
+}
+
+/// What one sandbox starts beside its command is not for the command of another one to say.
+#[test]
+fn no_command_writes_the_compose_file_of_another_sandbox() {
+    for engine in ["native", "bubblewrap"] {
+        let place = Place::new();
+        place.write(
+            "work/polder.yaml",
+            "sandboxes: {box: {engine: docker, compose: compose.yaml, service: app}, plain: {}}\nsandbox: plain\n",
+        );
+        for exists in [false, true] {
+            if exists {
+                place.write("work/compose.yaml", "services: {}\n");
+            }
+            let script = "touch other; echo more >>compose.yaml";
+            let said = place.says(&["run", "--trust", "--engine", engine, "--", "sh", "-c", script]);
+            assert!(said.code != 0 && said.code != 125 && place.has("work/other"), "{said:?}");
+            assert!(place.has("work/compose.yaml") == exists, "{said:?}");
+            assert!(!exists || !place.read("work/compose.yaml").contains("more"), "{said:?}");
+        }
     }
 }

@@ -49,7 +49,11 @@ fn strange_names_reach_a_container() {
         place.write("work/a:b,c=d e/inside", "seen");
         let directory = place.work().join("a:b,c=d e");
         let directory = directory.to_str().expect("text");
-        let said = daemon.says(&place, &["run", "-C", directory, "--", "cat", "inside"]);
+        // Outside a repository a file of the parent's does not count.
+        let file = place.work().join("polder.yaml");
+        let arguments = ["run", "--config", file.to_str().expect("text"), "-C", directory, "--", "sh", "-c"];
+        let script = "test ! -e /usr/bin/python3 && cat inside";
+        let said = daemon.says(&place, &[&arguments[..], &[script]].concat());
         assert_eq!((said.code, said.out.as_str()), (0, "seen"), "{said:?}");
     }
 }

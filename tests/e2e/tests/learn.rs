@@ -226,6 +226,15 @@ fn what_somebody_else_wrote_is_neither_read_nor_replaced() {
     symlink(&target, place.dir().join("link.yaml")).expect("a link");
     let said = place.says(&["learn", "--to", "../link.yaml", "--", "cat", &data]);
     assert_eq!((said.code, place.read("target").as_str()), (125, "theirs"), "{said:?}");
+    // Nor does the file go where the command turns its directory to.
+    place.write("work/sub/mine", "");
+    fs::create_dir(place.dir().join("elsewhere")).expect("a directory");
+    let elsewhere = text(place.dir().join("elsewhere"));
+    let script = format!("rm -r sub && ln -s {elsewhere} sub; cat {data}");
+    fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    let said = place.says(&["learn", "--to", "sub/polder.yaml", "--", "sh", "-c", &script]);
+    assert!(fs::read_link(place.work().join("sub")).is_ok(), "the control: {said:?}");
+    assert!(said.code == 125 && !place.has("elsewhere/polder.yaml"), "{said:?}");
 }
 
 #[test]

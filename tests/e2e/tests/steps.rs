@@ -225,6 +225,11 @@ fn on_github_the_output_is_grouped_and_no_step_gives_commands() {
     assert!(said.out.contains("::error::forged"), "the text itself is still there");
     assert!(said.out.contains("::error title=step bad failed::exit code 2"), "{}", said.out);
     assert!(place.read("summary.md").contains("| bad | failed |"), "{}", place.read("summary.md"));
+    // Nobody stops commands around JSON, and none is in it.
+    let said: Said = place.polder(&["steps", "--json"]).env("GITHUB_ACTIONS", "true").output().expect("polder").into();
+    assert!(said.out.contains("##\\u005berror]forged") && !said.out.contains("##["), "{}", said.out);
+    let said = place.says(&["run", "--json", "--", "printf", "##[error]\u{9b}2J"]);
+    assert!(said.out.contains("##\\u005berror]\\u009b2J"), "{}", said.out);
 }
 
 #[test]

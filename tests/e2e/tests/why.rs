@@ -64,6 +64,12 @@ fn a_grant_that_is_named_lets_it() {
     assert_eq!(place.says(&["run", "--allow", &grant, "--", "cat", &file]).out, "seen\n");
     let said = place.says(&["why", &file]);
     assert!(said.out.contains(&format!("denied, the path is not shown inside; --allow {grant} lets it")), "{said:?}");
+    // Also where the sandbox has its own, and the grant would show the host's.
+    let said = place.says(&["why", "~/.ssh/id_ed25519"]);
+    assert!(
+        said.out.contains("allowed (a directory of the sandbox's own") && said.out.contains("think first"),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What starting costs with each engine that works here. The binary says which ones there are.
 
+use super::sessions;
 use super::start::{bubblewrap, make_repository};
 use super::table::{Case, interleaved, starts};
 use serde_json::Value;
@@ -30,6 +31,7 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         text.push_str("\nNot measured, because the built-in policy is refused here:\n\n");
         text.extend(unmeasured);
     }
+    text.push_str(&sessions::measure(polder, directory, rounds)?);
     Ok(text)
 }
 
@@ -64,7 +66,8 @@ fn engines(polder: &Path) -> Result<Vec<Engine>, String> {
     let order = found["order"].as_array().ok_or("polder doctor names no engines")?;
     let engine = |id: &str| {
         let engine = &found["engines"][id];
-        let works = engine["works"] == true;
+        // Containers have a table of their own, with what else they can be compared with.
+        let works = engine["works"] == true && engine["class"] != "container";
         works.then(|| Engine { id: id.to_owned(), enforces_nothing: engine["class"] == "none" })
     };
     Ok(order.iter().filter_map(Value::as_str).filter_map(engine).collect())

@@ -33,6 +33,8 @@ impl Memory {
         let directory = polder::records::learned(environment).ok_or_else(|| {
             Failure::new("there is no home directory to remember in what was learnt; set HOME or XDG_STATE_HOME")
         })?;
+        let file = in_a_real_directory(&file)
+            .map_err(|error| Failure::new(format!("`{}` cannot be written: {error}", file.display())))?;
         let place = directory.join(format!("{}.json", digest(file.as_os_str().as_bytes())));
         let known = read(&place);
         let found = match fs::symlink_metadata(&file) {
@@ -57,6 +59,10 @@ impl Memory {
 
     /// Writes the file, and remembers what it comes from.
     pub(super) fn write(&self, text: &str) -> io::Result<()> {
+        // The command is gone by now, but it may have put a link in the place of a directory.
+        if in_a_real_directory(&self.file)? != self.file {
+            return Err(io::Error::other("its directory was turned elsewhere meanwhile"));
+        }
         if let Some(directory) = self.place.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
@@ -66,6 +72,12 @@ impl Memory {
         replace(&self.place, &known.to_string(), 0o600)?;
         replace(&self.file, text, 0o644)
     }
+}
+
+/// The same file with the links resolved that lead to its directory.
+fn in_a_real_directory(file: &Path) -> io::Result<PathBuf> {
+    let name = file.file_name().ok_or_else(|| io::Error::other("it is not the name of a file"))?;
+    Ok(file.parent().unwrap_or(Path::new("/")).canonicalize()?.join(name))
 }
 
 fn read(place: &Path) -> Option<Value> {

@@ -37,7 +37,8 @@ fn of_path(plan: &Plan, path: &Path, wish: Wish) -> Answer {
         Says::YesPrivate => {
             let grant = Grant::FsRead(path.to_owned());
             let note = format!("a directory of the sandbox's own; `--allow {grant}` shows what the host has there");
-            Answer::yes().note(note)
+            let risk = risk(path, plan.identity.home.as_path()).map(|why| format!("; think first: {why}"));
+            Answer::yes().note(note + &risk.unwrap_or_default())
         }
         Says::Kernel => kernel(),
         // A name that is protected before it exists has no place in the plan's view.

@@ -17,7 +17,8 @@ pub(crate) fn escaped(text: &str) -> String {
             }
         }
     }
-    out
+    // A log that obeys commands finds this one anywhere in a line.
+    out.replace("##[", "##\\u005b")
 }
 
 pub(crate) fn path(path: &Relative) -> Value {

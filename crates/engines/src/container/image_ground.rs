@@ -125,8 +125,9 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
     steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
     steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: CString::default(), mode: 0 });
     steps.extend(masks(plan, identity));
-    // The daemon's view of the host's kernel, and everything of ours, what is shown once more among it.
-    for at in ["sys", OWN.trim_start_matches('/')] {
+    // The daemon's view of the host's kernel, message queues by which runs of one container could meet, and everything of
+    // ours, what is shown once more among it.
+    for at in ["sys", "dev/mqueue", OWN.trim_start_matches('/')] {
         steps.push(Step::Hide { at: c(at), missing: Missing::Skip });
     }
     // What covers the others must not be changed.

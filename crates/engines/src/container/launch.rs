@@ -9,7 +9,7 @@ use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
 use super::{owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
-use polder_engine::{Finished, Fitted, LaunchError, Lookout, Parting, Report, Running, Services};
+use polder_engine::{Finished, Fitted, LaunchError, Lookout, Parting, Report, Running, Services, Session};
 use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
@@ -33,6 +33,9 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
         let make = |lookout: &mut dyn Lookout| ready_image(&client, kind, fitted, project.as_ref(), lookout);
         session.share(&image_key, lookout, |_| true, make)?
     };
+    // What a run writes to a volume of the image, others of the session would find, if nothing else keeps it from writing.
+    let leaks = image.has_volumes && fitted.host().landlock_abi == 0;
+    let session = if leaks { Session::new() } else { session };
     let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;
     let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
     let opened = session.share(&key, lookout, Opened::is_there, |lookout| opening.open(lookout))?;

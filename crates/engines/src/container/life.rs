@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is asked meanwhile whether the container still runs.
 const GLANCE: Duration = Duration::from_millis(500);
+/// How long a container may take to be gone when it was removed.
+const GOING: Duration = Duration::from_secs(5);
+/// How often it is looked for meanwhile.
+const BLINK: Duration = Duration::from_millis(10);
 /// How often a request is made that failed without a cause.
 const TRIES_MAX: u32 = 3;
 /// What Podman says instead of a cause, when two requests met.
@@ -100,6 +104,11 @@ impl Drop for Container {
         self.porter = None;
         // A daemon that is gone, too, leaves nothing that runs; the next start looks again.
         let _ = self.client.remove_container(&self.id, Deadline::quick());
+        // It removes itself as well, and whoever comes second may hear that it is done before it is.
+        let begun = Instant::now();
+        while begun.elapsed() < GOING && self.client.inspect_container(&self.id, Deadline::quick()).is_ok() {
+            std::thread::sleep(BLINK);
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Ready {
     pub(super) name: String,
     /// The variables that it sets; absent for the image of nothing, in which the host's own programs are shown.
     pub(super) env: Option<Vec<String>>,
+    /// Whether it wants places that can be written and that no run makes for itself.
+    pub(super) has_volumes: bool,
 }
 
 /// Everything that decides about the image of a plan.
@@ -53,10 +55,10 @@ pub(super) fn ready_image(
     };
     match facts? {
         // By its id: a name can mean another image a moment later.
-        Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env) }),
+        Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env), has_volumes: !facts.volumes.is_empty() }),
         None => {
             host_image::make(client).map_err(|error| said("make the empty image", error))?;
-            Ok(Ready { name: host_image::NAME.to_owned(), env: None })
+            Ok(Ready { name: host_image::NAME.to_owned(), env: None, has_volumes: false })
         }
     }
 }

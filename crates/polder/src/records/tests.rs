@@ -11,7 +11,7 @@ impl Place {
     }
 
     fn records(&self) -> Records {
-        Records::at(self.0.join("state/runs"))
+        Records::at(self.0.join(".local/state/polder/runs"))
     }
 }
 
@@ -56,4 +56,16 @@ fn nobody_else_reads_them_and_no_link_is_followed() {
     fs::set_permissions(records.directory(), fs::Permissions::from_mode(0o755)).expect("a mode");
     let error = records.keep("4-1-0", "{}").expect_err("others could read it");
     assert!(error.to_string().contains("0700"), "{error}");
+}
+
+#[test]
+fn a_home_that_is_gone_is_not_made_again() {
+    let place = Place::new("gone");
+    let home = place.0.join("home");
+    let records = Records::at(home.join(".local/state/polder/runs"));
+    records.keep("1-1-0", "{}").expect("nobody is the worse for it");
+    assert!(!home.exists());
+    fs::create_dir(&home).expect("a home");
+    records.keep("1-1-0", "{}").expect("kept");
+    assert_eq!(records.runs().expect("runs"), ["1-1-0"], "the control");
 }
