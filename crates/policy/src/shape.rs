@@ -209,7 +209,7 @@ static LIMITS: Table = Table {
         key("memory", Shape::Size, "memory of all processes together"),
         key("cpus", Shape::Number, "CPU seconds per second"),
         key("pids", Shape::Count, "processes and threads together"),
-        key("disk", Shape::Size, "bytes in the private file systems"),
+        key("disk", Shape::Size, "bytes in the private file systems, and in a layer that keeps changes apart"),
         key("files", Shape::Count, "open files of one process"),
         key("output", Shape::Size, "bytes on stdout and stderr together"),
         key("timeout", Shape::Span, "time from start to end"),

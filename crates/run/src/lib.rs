@@ -7,6 +7,7 @@ mod cache;
 mod choose;
 mod claim;
 mod facts;
+mod filling;
 mod limit;
 mod prepare;
 mod pump;
