@@ -161,7 +161,7 @@ static SANDBOX_KEYS: [Key; 25] = [
     key("compose", Shape::Text, "a compose file"),
     key("service", Shape::Text, "the service in the compose file"),
     key("resources", Shape::Map(&RESOURCES), "memory and cpu, in the words of an image's engine"),
-    key("visor_path", Shape::Text, "where the runner of a `.visor.yaml` is mounted inside"),
+    key("visor_path", Shape::Text, "a directory inside in which this program is, read-only, as `polder`"),
     key("options", Shape::Opaque, "what only this engine understands"),
 ];
 

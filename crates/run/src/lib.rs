@@ -12,6 +12,7 @@ mod limit;
 mod prepare;
 mod pump;
 mod restart;
+mod runner;
 mod watch;
 mod workspace;
 mod worktree;
