@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 14] = [
+const PROGRAMS: [(&str, &str); 16] = [
     ("busybox", "busybox-static"),
     ("bwrap", "bubblewrap"),
     ("docker-compose", "docker-compose"),
     ("dockerd", "docker.io"),
     ("firejail", "firejail"),
     ("git", "git"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("mkfs.xfs", "xfsprogs"),
     ("newuidmap", "uidmap"),
     ("openssl", "openssl"),
     ("pip3", "python3-pip"),

@@ -72,9 +72,20 @@ fn nextest(
     binary: &Path,
     daemons: Option<&Daemons>,
 ) -> Result<(), String> {
-    command.args(["run", "--workspace", "--no-fail-fast"]).args(filter);
-    call(command.env("POLDER_TEST_BIN", binary).envs(told(daemons, Whose::Root)))
+    // What a filter names may be among those below.
+    command.args(["run", "--workspace", "--no-fail-fast", "--no-tests=warn"]).args(filter);
+    let environment = told(daemons, Whose::Root);
+    let all = call(command.env("POLDER_TEST_BIN", binary).envs(environment.clone()));
+    if daemons.is_none() {
+        return all;
+    }
+    all.and(call(cargo().arg("nextest").arg("run").args(WITH_DAEMONS_ONLY).args(filter).envs(environment)))
 }
+
+/// What runs the tests inside of a crate that need a daemon. They are ignored, so that nobody takes them for passed where
+/// none is.
+const WITH_DAEMONS_ONLY: [&str; 5] =
+    ["--workspace", "--no-fail-fast", "--run-ignored=only", "--no-tests=warn", "-Etest(container::acceptance::)"];
 
 /// What the tests of a user are told about the machine.
 fn told(daemons: Option<&Daemons>, whose: Whose) -> Vec<(String, String)> {
@@ -96,18 +107,27 @@ fn as_ordinary_user(filter: Option<&str>, binary: &Path, daemons: Option<&Daemon
     call(cargo().args(["nextest", "archive", "--workspace", "--archive-file"]).arg(&archive).stderr(Stdio::null()))?;
     let runner = copy(&runner()?, &shared.path().join("cargo-nextest"))?;
     let polder = copy(binary, &shared.path().join("polder"))?;
-    let mut command = machine::as_user(Path::new("env"));
-    command
-        .current_dir(&sources)
-        .arg(format!("POLDER_TEST_BIN={}", polder.display()))
-        .args(told(daemons, Whose::OrdinaryUser).into_iter().map(|(name, value)| format!("{name}={value}")))
-        .arg(&runner)
-        .args(["nextest", "run", "--no-fail-fast", "--archive-file"])
-        .arg(&archive)
-        .arg("--workspace-remap")
-        .arg(&sources)
-        .args(filter);
-    call(&mut command)
+    let run = |which: &[&str]| {
+        let mut command = machine::as_user(Path::new("env"));
+        command
+            .current_dir(&sources)
+            .arg(format!("POLDER_TEST_BIN={}", polder.display()))
+            .args(told(daemons, Whose::OrdinaryUser).into_iter().map(|(name, value)| format!("{name}={value}")))
+            .arg(&runner)
+            .args(["nextest", "run", "--archive-file"])
+            .arg(&archive)
+            .arg("--workspace-remap")
+            .arg(&sources)
+            .args(which)
+            .args(filter);
+        call(&mut command)
+    };
+    let all = run(&["--no-fail-fast", "--no-tests=warn"]);
+    if daemons.is_none() {
+        return all;
+    }
+    // An archive knows its workspace.
+    all.and(run(&WITH_DAEMONS_ONLY[1..]))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<PathBuf, String> {

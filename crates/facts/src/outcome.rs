@@ -65,7 +65,7 @@ pub enum LimitKind {
     Memory,
     /// The process limit: a fork was refused.
     Pids,
-    /// The private file systems were full.
+    /// The private file systems were full, or a layer became larger than allowed.
     Disk,
     /// More output than was allowed.
     Output,

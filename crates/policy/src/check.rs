@@ -50,7 +50,13 @@ impl Check<'_> {
     }
 
     fn unknown(&mut self, entry: &Entry, table: &'static Table) {
-        let hint = nearest(&entry.key, table.keys(self.dialect).map(|key| key.name));
+        let hint = match entry.key.as_str() {
+            // Whoever looks for it has seen it elsewhere, and no name that is near would help.
+            "services" => {
+                Some("services of a step stand in a compose file: `compose` and `service` in its sandbox".to_owned())
+            }
+            key => nearest(key, table.keys(self.dialect).map(|key| key.name)),
+        };
         self.fault(entry.line, format!("unknown key `{}`", entry.key)).hint = hint;
     }
 

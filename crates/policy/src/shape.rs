@@ -161,7 +161,7 @@ static SANDBOX_KEYS: [Key; 25] = [
     key("compose", Shape::Text, "a compose file"),
     key("service", Shape::Text, "the service in the compose file"),
     key("resources", Shape::Map(&RESOURCES), "memory and cpu, in the words of an image's engine"),
-    key("visor_path", Shape::Text, "where the runner of a `.visor.yaml` is mounted inside"),
+    key("visor_path", Shape::Text, "a directory inside in which this program is, read-only, as `polder`"),
     key("options", Shape::Opaque, "what only this engine understands"),
 ];
 
@@ -209,7 +209,7 @@ static LIMITS: Table = Table {
         key("memory", Shape::Size, "memory of all processes together"),
         key("cpus", Shape::Number, "CPU seconds per second"),
         key("pids", Shape::Count, "processes and threads together"),
-        key("disk", Shape::Size, "bytes in the private file systems"),
+        key("disk", Shape::Size, "bytes in the private file systems, and in a layer that keeps changes apart"),
         key("files", Shape::Count, "open files of one process"),
         key("output", Shape::Size, "bytes on stdout and stderr together"),
         key("timeout", Shape::Span, "time from start to end"),

@@ -2,6 +2,7 @@
 
 use crate::choose::{Chosen, Unfit, choose};
 use crate::facts::{FactsError, gather};
+use crate::runner;
 use polder_facts::HostFacts;
 use polder_plan::{Faults, Plan, compile_in};
 use polder_policy::Policy;
@@ -39,6 +40,7 @@ pub fn prepare(
     start: &Path,
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<Prepared, PrepareError> {
+    let policy = &*runner::shown(policy);
     let host = Arc::new(gather(policy, workspace, start, environment)?);
     let (plan, chosen) = choose(&policy.engine, &host, |world| compile_in(world, policy, &host, command))?;
     Ok(Prepared { plan, host, chosen })

@@ -6,6 +6,7 @@
 
 use crate::choose::Chosen;
 use crate::claim::{Claimed, claim};
+use crate::filling::Filling;
 use crate::pump::{self, Source};
 use crate::workspace::{self, Held, WorkspaceError};
 use polder_cache::ClaimError;
@@ -131,7 +132,12 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         }
     }
     let _ = teller.tell(EventKind::Ready);
+    let filling = match (&held, &limits.disk) {
+        (Some(held), Some(bound)) => Some(held.filling(bound.value)?),
+        (None, _) | (_, None) => None,
+    };
     let mut watch = Watch {
+        filling,
         ends,
         signals,
         // The command's time, not that of an image which has to be fetched first.
@@ -150,6 +156,10 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     }
     for violation in finished.violations {
         watch.note(violation, &mut teller);
+    }
+    // A command can be quicker than a look. What it left is too much all the same.
+    if watch.filling.as_mut().is_some_and(Filling::is_over) {
+        watch.cause.get_or_insert(Cause::TooMuchOnDisk);
     }
     // Everybody who could write is gone, so the pipes end.
     watch.drain(&mut teller);
@@ -316,6 +326,7 @@ fn soon(running: &dyn Running) -> io::Result<bool> {
 enum Cause {
     TimedOut,
     TooMuchOutput,
+    TooMuchOnDisk,
     NobodyListens,
     Interrupted(i32),
 }
@@ -327,6 +338,8 @@ struct Watch<'a> {
     output_left: Option<u64>,
     cause: Option<Cause>,
     grace: Option<Instant>,
+    /// For a layer with a bound.
+    filling: Option<Filling>,
     violations: u64,
     told: u64,
 }
@@ -386,7 +399,8 @@ impl Watch<'_> {
 
     fn next_wait(&self) -> Option<Duration> {
         let now = Instant::now();
-        let next = [self.deadline, self.grace].into_iter().flatten().min()?;
+        let look = self.filling.as_ref().map(Filling::next);
+        let next = [self.deadline, self.grace, look].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -395,6 +409,11 @@ impl Watch<'_> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.deadline = None;
             self.cause.get_or_insert(Cause::TimedOut);
+            running.kill();
+        }
+        if self.filling.as_mut().is_some_and(|filling| filling.is_due(now) && filling.is_over()) {
+            self.filling = None;
+            self.cause.get_or_insert(Cause::TooMuchOnDisk);
             running.kill();
         }
         if self.grace.is_some_and(|grace| now >= grace) {
@@ -495,7 +514,7 @@ impl Watch<'_> {
     fn outcome(&self, ended: Option<Ended>, limit: Option<LimitKind>, wall: Duration) -> Outcome {
         let ending = match (self.cause, &ended) {
             (Some(Cause::TimedOut), _) => Ending::TimedOut,
-            (Some(Cause::TooMuchOutput), _) => Ending::LimitReached,
+            (Some(Cause::TooMuchOutput | Cause::TooMuchOnDisk), _) => Ending::LimitReached,
             (Some(Cause::NobodyListens), _) => Ending::Signalled(wait::BROKEN_PIPE),
             // A command that ended by itself after being asked to keeps its own code.
             (_, Some(Ended { code: Some(code), .. })) => Ending::Exited(*code),
@@ -506,6 +525,7 @@ impl Watch<'_> {
         };
         let limit = match self.cause {
             Some(Cause::TooMuchOutput) => Some(LimitKind::Output),
+            Some(Cause::TooMuchOnDisk) => Some(LimitKind::Disk),
             _ => limit,
         };
         let usage = Usage {

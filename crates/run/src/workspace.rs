@@ -3,9 +3,10 @@
 //! It is held from beginning to end, so that two runs never write to one layer. Whatever goes wrong here ends the run: a
 //! command that was to change a copy never gets the real tree instead.
 
+use crate::filling::Filling;
 use crate::worktree;
 use polder_engine::Layers;
-use polder_facts::{CapturedFacts, EventKind, HostFacts, HostPath};
+use polder_facts::{ByteSize, CapturedFacts, EventKind, HostFacts, HostPath};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
 use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
@@ -210,6 +211,11 @@ impl Held {
     /// The lock once more: the workspace is taken until both are let go of.
     pub(crate) fn lock(&self) -> Result<OwnedFd, WorkspaceError> {
         self.lock.share().map_err(|source| WorkspaceError::Lock { name: self.workspace.name().to_string(), source })
+    }
+
+    /// Watches over how much the layer takes.
+    pub(crate) fn filling(&self, bound: ByteSize) -> Result<Filling, WorkspaceError> {
+        Ok(Filling::new(self.workspace.gauge()?, bound.0))
     }
 
     /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.

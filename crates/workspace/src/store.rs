@@ -119,6 +119,14 @@ pub enum StoreError {
         /// The trees.
         roots: Vec<String>,
     },
+    /// The store cannot hold layers.
+    #[error("`{}` {why}; set XDG_STATE_HOME to a place on another file system", place.display())]
+    NoLayers {
+        /// The store.
+        place: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
     /// There is no private copy of the tree.
     #[error(transparent)]
     Worktree(#[from] WorktreeError),
@@ -182,6 +190,9 @@ impl Store {
         let tree = tree::open_root(&root).and_then(|tree| tree::stat_of(tree.as_fd())).map_err(fault)?;
         if self.place.starts_with(&root) {
             return Err(StoreError::StoreInside { root, store: self.place.clone() });
+        }
+        if let Some(why) = self.no_layers().map_err(fault)? {
+            return Err(StoreError::NoLayers { place: self.place.clone(), why });
         }
         for _ in 0..NAMES_TRIED_MAX {
             let (chosen, shared) = match &name {
@@ -286,6 +297,13 @@ impl Store {
         })
     }
 
+    /// Why layers cannot be kept here, if they cannot.
+    fn no_layers(&self) -> io::Result<Option<&'static str>> {
+        let tools = ["/sbin/zfs", "/usr/sbin/zfs", "/usr/bin/zfs", "/usr/local/sbin/zfs"];
+        let zfs = || tools.iter().any(|tool| Path::new(tool).exists());
+        Ok(no_layers_on(tree::file_system(self.directory.as_fd())?, zfs))
+    }
+
     /// What a worktree of this tree would be made of. Nothing is left behind.
     pub fn survey(&self, root: &Path, capture: &Capture) -> Result<Captured, StoreError> {
         let scratch = self.place.join(leftover::new("survey"));
@@ -357,6 +375,15 @@ impl Store {
             (Some(_), false) => Err(StoreError::Ambiguous { name: name.to_string(), roots }),
         }
     }
+}
+
+/// The magic number of ZFS.
+const ZFS: u64 = 0x2fc1_2fc1;
+
+/// Why a file system cannot hold layers, where that is known before the kernel is asked.
+fn no_layers_on(file_system: u64, has_zfs_tools: impl FnOnce() -> bool) -> Option<&'static str> {
+    (file_system == ZFS && !has_zfs_tools())
+        .then_some("lies on ZFS, and its tools, by which one could tell whether it holds layers, are not here")
 }
 
 /// What a layer is laid over.

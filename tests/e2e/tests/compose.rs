@@ -11,6 +11,7 @@ fn main() -> ExitCode {
             a_command_takes_the_place_of_its_service_and_reaches_the_others,
         ),
         ("a_service_that_is_not_well_shows_its_last_lines", a_service_that_is_not_well_shows_its_last_lines),
+        ("steps_have_services_and_one_that_dies_breaks_them", steps_have_services_and_one_that_dies_breaks_them),
         ("a_service_has_no_right_and_no_way_out", a_service_has_no_right_and_no_way_out),
         ("what_is_not_allowed_is_refused_at_its_line", what_is_not_allowed_is_refused_at_its_line),
         ("services_need_a_network_of_their_own", services_need_a_network_of_their_own),
@@ -182,5 +183,28 @@ fn a_run_that_is_ended_while_it_waits_ends_at_once() {
         assert!(said.code != 0, "{said:?}");
         assert!(!place.has("work/ran"));
         nothing_stays(&daemon, id);
+    }
+}
+
+fn steps_have_services_and_one_that_dies_breaks_them() {
+    for daemon in daemons() {
+        for (more, code, out) in
+            [("", 0, "served\nafter served\n"), ("entrypoint: [sh, -c, 'echo last words; exit 3']", 125, "")]
+        {
+            let place = Place::new();
+            configure(&daemon, &place, &file(WELL, more));
+            let steps = "steps:\n  \
+                ask: {exec: 'wget -q -O - http://$SERVER:8080/page'}\n  \
+                then: {exec: \"echo after {{ outputs.ask }}\", depends_on: ask}\n";
+            place.write("work/polder.yaml", place.read("work/polder.yaml") + steps);
+            let mut command = daemon.polder(&place, &["steps"]);
+            let polder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder");
+            let id = polder.id();
+            let said = Said::from(polder.wait_with_output().expect("an end"));
+            assert_eq!((said.code, said.out.as_str()), (code, out), "{more}: {said:?}");
+            // What a service said last before it died is told with the step that waited for it.
+            assert_eq!(said.err.contains("| last words"), code != 0, "{more}: {said:?}");
+            nothing_stays(&daemon, id);
+        }
     }
 }

@@ -9,6 +9,7 @@ fn main() -> ExitCode {
         ("an_image_has_its_own_programs_and_the_callers_files", an_image_has_its_own_programs_and_the_callers_files),
         ("strange_names_reach_a_container", strange_names_reach_a_container),
         ("whatever_ends_polder_no_container_stays", whatever_ends_polder_no_container_stays),
+        ("steps_run_in_containers_and_hand_their_outputs_on", steps_run_in_containers_and_hand_their_outputs_on),
         (
             "what_cannot_be_done_is_one_clear_error_and_leaves_nothing",
             what_cannot_be_done_is_one_clear_error_and_leaves_nothing,
@@ -110,5 +111,26 @@ fn what_cannot_be_done_is_one_clear_error_and_leaves_nothing() {
         let directory = format!("{}:/opt/daemon", directory.display());
         let shown = ["run", "--bind", &directory, "--", "touch", "ran"];
         refused(&mut daemon.polder(&place, &shown), "socket");
+    }
+}
+
+fn steps_run_in_containers_and_hand_their_outputs_on() {
+    for daemon in daemons() {
+        let place = Place::new();
+        configure(&daemon, &place, "");
+        let steps = "steps:\n  \
+            where: {exec: 'test ! -e /usr/bin/python3 && echo inside'}\n  \
+            say: {exec: \"echo it was {{ outputs.where }}; echo x >made\", depends_on: where}\n  \
+            see: {exec: 'cat made; echo y >made', depends_on: say, read_only: true}\n  \
+            never: {exec: 'true', depends_on: see}\n";
+        place.write("work/polder.yaml", place.read("work/polder.yaml") + steps);
+        let mut command = daemon.polder(&place, &["steps"]);
+        let polder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder");
+        let id = polder.id();
+        let said = Said::from(polder.wait_with_output().expect("an end"));
+        assert_eq!((said.code, said.out.as_str()), (1, "inside\nit was inside\nx\n"), "{said:?}");
+        assert!(said.err.contains("never skipped"), "{said:?}");
+        assert_eq!(place.read("work/made"), "x\n");
+        until("the end of every container", || daemon.containers_of(id) == "[]");
     }
 }

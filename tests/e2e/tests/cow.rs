@@ -70,6 +70,42 @@ fn what_cannot_be_had_is_refused_and_never_in_place() {
 }
 
 #[test]
+fn a_layer_that_grows_too_large_ends_the_run() {
+    let place = Place::new();
+    // One that goes on until it is stopped, one that is quicker than a look, and one of many names without content.
+    let slow = "for i in $(seq 40); do head -c 256K /dev/zero > f$i; sleep 0.05; done; echo all";
+    let quick = "head -c 16M /dev/zero > f; echo all";
+    let names = "seq 1200 | xargs touch; echo all";
+    for (bound, script) in [("1M", slow), ("1M", quick), ("256K", names)] {
+        let bounded = ["run", "--workspace", "w", "--disk", bound, "--accept", "disk", "--", "sh", "-c", script];
+        let said = place.says(&bounded);
+        assert_eq!(said.code, 137, "{said:?}");
+        assert!(said.err.contains("the disk limit was reached"), "{said:?}");
+        assert!(script != slow || said.out.is_empty(), "{said:?}");
+        let kept = place.says(&["workspace", "diff", "w", "--stat"]);
+        assert_eq!(kept.code, 0, "what it did stays for review: {kept:?}");
+        assert_eq!(place.says(&["workspace", "discard", "w"]).code, 0);
+        // Without the bound the same comes to its end, and within it, too.
+        let free = place.says(&["run", "--discard", "--", "sh", "-c", script]);
+        assert_eq!((free.code, free.out.as_str()), (0, "all\n"), "{free:?}");
+    }
+    let within = place.says(&[
+        "run",
+        "--discard",
+        "--disk",
+        "1M",
+        "--accept",
+        "disk",
+        "--",
+        "sh",
+        "-c",
+        "head -c 256K /dev/zero > f; sleep 0.3; echo all",
+    ]);
+    assert_eq!((within.code, within.out.as_str()), (0, "all\n"), "{within:?}");
+    assert!(place.names().is_empty());
+}
+
+#[test]
 fn steps_of_another_tool_find_their_workspace_by_its_names() {
     let place = Place::new();
     let file =

@@ -18,6 +18,7 @@ use std::time::Duration;
 /// The daemons that this machine declares, found as a run finds them.
 fn daemons() -> Vec<(Kind, Client)> {
     let declared = std::env::var("POLDER_TEST_HAS").unwrap_or_default();
+    assert!(declared.contains("docker") || declared.contains("podman"), "POLDER_TEST_HAS declares no daemon");
     let has = |name: &str| declared.split(',').any(|word| word == name);
     let mut found = Vec::new();
     for (kind, name) in [(Kind::Docker, "docker"), (Kind::Podman, "podman")] {
@@ -34,11 +35,15 @@ fn image() -> ImageName {
     std::env::var("POLDER_TEST_IMAGE").unwrap_or_default().parse().expect("the image of the tests")
 }
 
-/// Nobody listens, and everybody waits.
+/// Nobody listens as long as nothing goes wrong, and everybody waits.
 struct Nobody;
 
 impl Lookout for Nobody {
-    fn tell(&mut self, _: Notice) {}
+    fn tell(&mut self, notice: Notice) {
+        if let Notice::Warning(text) = notice {
+            panic!("{text}");
+        }
+    }
 
     fn interrupted(&mut self) -> Option<i32> {
         None
@@ -108,6 +113,7 @@ fn rand() -> u128 {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_daemon_says_what_it_is() {
     for (kind, client) in daemons() {
         let facts = client.facts(soon()).expect("facts");
@@ -120,6 +126,7 @@ fn a_daemon_says_what_it_is() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_container_lives_and_goes() {
     for (_, client) in daemons() {
         let (wrote, code) = run(&client, &image().to_string(), &["sh", "-c", "echo out; echo err >&2; exit 7"]);
@@ -130,6 +137,7 @@ fn a_container_lives_and_goes() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn streams_go_both_ways_and_apart() {
     for (_, client) in daemons() {
         let name: ObjectName = format!("polder-attached-{}-{}", std::process::id(), rand()).parse().expect("a name");
@@ -168,6 +176,7 @@ fn streams_go_both_ways_and_apart() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn an_image_is_there_or_the_error_says_so() {
     for (_, client) in daemons() {
         let tree = Tree::new("named");
@@ -196,6 +205,7 @@ fn an_image_is_there_or_the_error_says_so() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn the_same_content_is_built_once_and_gets_what_it_may() {
     for (_, client) in daemons() {
         let tree = Tree::new("build");
@@ -225,6 +235,7 @@ fn the_same_content_is_built_once_and_gets_what_it_may() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_recipe_in_the_configuration_is_built_and_not_copied() {
     for (_, client) in daemons() {
         let tree = Tree::new("inline");
@@ -239,6 +250,7 @@ fn a_recipe_in_the_configuration_is_built_and_not_copied() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_failing_build_shows_its_last_lines_and_leaves_nothing() {
     for (_, client) in daemons() {
         let tree = Tree::new("failing");
@@ -256,6 +268,7 @@ fn a_failing_build_shows_its_last_lines_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_build_without_a_network_has_none() {
     for (_, client) in daemons() {
         let tree = Tree::new("network");
@@ -280,6 +293,7 @@ fn a_build_without_a_network_has_none() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_name_cannot_say_anything_else() {
     for (_, client) in daemons() {
         let host = machine(Path::new("/nonexistent"));
@@ -297,6 +311,7 @@ fn a_name_cannot_say_anything_else() {
 }
 
 #[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
 fn a_runtime_that_is_not_known_is_refused_by_the_daemon() {
     for (kind, client) in daemons() {
         if kind == Kind::Podman {
@@ -306,5 +321,32 @@ fn a_runtime_that_is_not_known_is_refused_by_the_daemon() {
         let description = serde_json::json!({ "Image": image().to_string(), "HostConfig": { "Runtime": "no-such" } });
         let error = client.create_container(&name, &description, soon()).expect_err("refused");
         assert!(matches!(error, ApiError::Refused { .. }), "{error:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
+fn images_of_earlier_builds_go_and_those_of_others_stay() {
+    for (_, client) in daemons() {
+        let (tree, other) = (Tree::new("pruned"), Tree::new("kept"));
+        let build = |tree: &Tree, number: usize| {
+            let host = machine(&tree.0);
+            let recipe = format!("FROM {}\nLABEL polder.mark={}\nRUN echo {number} >/n\n", image(), rand());
+            image::ready(&client, &plan(&host, Image::Inline(recipe)), &host, &Settings::USUAL, &mut Nobody)
+                .expect("an image")
+                .expect("one")
+        };
+        let theirs = build(&other, 0);
+        let own: Vec<_> = (1..=5).map(|number| build(&tree, number)).collect();
+        let there =
+            |facts: &super::api::ImageFacts| client.inspect_image(&facts.names[0].parse().expect("a name"), soon());
+        let left: Vec<bool> = own.iter().map(|facts| there(facts).is_ok()).collect();
+        let others_stay = there(&theirs).is_ok();
+        for facts in own.iter().chain([&theirs]) {
+            client.remove_image(&facts.names[0].parse().expect("a name"), soon()).expect("removed");
+        }
+        assert_eq!(left.iter().filter(|there| **there).count(), 3, "{left:?}");
+        assert!(left[4] && !left[0], "the newest stays and the oldest does not: {left:?}");
+        assert!(others_stay, "another repository's");
     }
 }

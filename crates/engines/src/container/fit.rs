@@ -16,7 +16,7 @@ pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts)
             Guarantee::Fs,
             judge.needs(
                 &[Mechanism::Namespaces, Mechanism::MountRoot],
-                "a container, and in it a mount namespace with a root of its own",
+                &format!("a container{}, and in it a mount namespace with a root of its own", by_runtime(kind, plan)),
             ),
         ),
         (Guarantee::Protect, judge.protect()),
@@ -37,6 +37,13 @@ pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts)
         beside_services(&mut verdicts);
     }
     Fit { engine: kind.id(), class, verdicts, impossible: impossible(&judge, kind) }
+}
+
+/// The runtime that makes the container, where the plan names one. Whichever it is, the class is that of a container: one
+/// with a kernel of its own is refused.
+fn by_runtime(kind: Kind, plan: &Plan) -> String {
+    let named = Options::of(kind, plan).ok().and_then(|options| options.runtime);
+    named.map(|name| format!(" by the runtime `{name}`")).unwrap_or_default()
 }
 
 /// Whether the daemon can put the container into cgroups that hold: one of root's always can, one of the user's only

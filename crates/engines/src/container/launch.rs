@@ -9,7 +9,7 @@ use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
 use super::{owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
-use polder_engine::{Finished, Fitted, LaunchError, Lookout, Parting, Report, Running, Services, Session};
+use polder_engine::{Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session};
 use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
@@ -25,7 +25,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
     keep_socket(&client, fitted)?;
-    tidy(&client, fitted.host().user.uid);
+    tidy(&client, fitted.host().user.uid, lookout);
     let session = session.filter(|_| is_shared(&plan.scope, project.is_some())).unwrap_or_default();
     // Once in a session: what a command changes in a recipe, or a name that means another image by now, does not count.
     let image_key = image_key(&client, kind, fitted, project.as_ref());
@@ -57,12 +57,14 @@ fn keep_socket(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
 }
 
 /// Removes, once in the life of this process, what killed ones left behind.
-fn tidy(client: &Client, uid: u32) {
+fn tidy(client: &Client, uid: u32, lookout: &mut dyn Lookout) {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        place::sweep(uid);
-        // A daemon that cannot list its containers will say so when it is asked for one.
-        let _ = owner::reap(client, uid);
+        let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
+        let swept = place::sweep(uid).map_err(|error| error.to_string());
+        for error in [reaped, swept].into_iter().filter_map(Result::err) {
+            lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
+        }
     });
 }
 
@@ -102,9 +104,11 @@ impl Running for Contained {
     fn finish(self: Box<Self>, _: Parting) -> Finished {
         let Self { run, before, opened } = *self;
         // There may be a container to remove: nobody leaves early.
-        let Finished { limit, violations, warnings } = run.finish(Parting::Wait);
+        let Finished { limit, violations, mut warnings } = run.finish(Parting::Wait);
         let reached = opened.container.watched().counted().since(before);
+        let remains = opened.container.remains();
         drop(opened);
+        warnings.extend(remains.take());
         let limit = match reached {
             _ if limit.is_some() => limit,
             reached if reached.memory => Some(LimitKind::Memory),

@@ -4,6 +4,7 @@ use super::api::{ApiError, Client, Deadline, ObjectName};
 use super::kind::Kind;
 use super::lower::Lowered;
 use super::place::Place;
+use super::remains::Remains;
 use crate::shimmed::setup;
 use polder_engine::LaunchError;
 use polder_sys::cgroup::Watched;
@@ -35,7 +36,8 @@ pub(super) struct Container {
     id: ObjectName,
     porter: Option<Porter>,
     watched: Watched,
-    _place: Place,
+    place: Place,
+    remains: Remains,
 }
 
 impl Container {
@@ -45,16 +47,17 @@ impl Container {
         let turn = Turn::take(&client, kind)?;
         let id = create(&client, kind, &lowered.request)?;
         let mut made = Made { client: Some(client), id: Some(id) };
-        let porter = made.start(door, lowered.uid)?;
+        let started = made.start(door, lowered.uid);
         drop(turn);
+        let porter = started.map_err(|error| made.removed_after(error))?;
         let watched = Watched::of(porter.pid());
         if let Some(limit) = watched.lacks(lowered.bounds) {
             let text = format!("the daemon did not set the limit `{limit}` of the container");
             let remedy = format!("see whether it can limit anything here, or `--accept {limit}`");
-            return Err(setup(io::Error::other(text), Some(remedy)));
+            return Err(made.removed_after(setup(io::Error::other(text), Some(remedy))));
         }
         let (client, id) = made.keep();
-        Ok(Self { client, id, porter: Some(porter), watched, _place: place })
+        Ok(Self { client, id, porter: Some(porter), watched, place, remains: Remains::none() })
     }
 
     /// Lets a run in.
@@ -92,6 +95,11 @@ impl Container {
         }
     }
 
+    /// What could not be removed, also of what is still to be removed when this is dropped.
+    pub(super) fn remains(&self) -> Remains {
+        self.remains.clone()
+    }
+
     /// Its cgroups.
     pub(super) fn watched(&self) -> &Watched {
         &self.watched
@@ -102,13 +110,14 @@ impl Drop for Container {
     fn drop(&mut self) {
         // The porter ends when its caller is gone, and with it the container.
         self.porter = None;
-        // A daemon that is gone, too, leaves nothing that runs; the next start looks again.
-        let _ = self.client.remove_container(&self.id, Deadline::quick());
+        let removed = self.client.remove_container(&self.id, Deadline::quick());
+        self.remains.note(format_args!("container `{}`", self.id.as_str()), removed);
         // It removes itself as well, and whoever comes second may hear that it is done before it is.
         let begun = Instant::now();
         while begun.elapsed() < GOING && self.client.inspect_container(&self.id, Deadline::quick()).is_ok() {
             std::thread::sleep(BLINK);
         }
+        self.remains.note("the directory of the run", self.place.remove());
     }
 }
 
@@ -171,6 +180,20 @@ impl Made {
         Ok(porter)
     }
 
+    /// Removes the container after a failure; says both where that fails too.
+    fn removed_after(&mut self, error: LaunchError) -> LaunchError {
+        let (Some(client), Some(id)) = (self.client.take(), self.id.take()) else { return error };
+        match client.remove_container(&id, Deadline::quick()) {
+            Ok(()) => error,
+            Err(left) => {
+                let LaunchError { failure, remedy } = error;
+                let first = LaunchError { failure, remedy: None };
+                let text = format!("{first}; and container `{}` could not be removed: {left}", id.as_str());
+                setup(io::Error::other(text), remedy)
+            }
+        }
+    }
+
     fn keep(mut self) -> (Client, ObjectName) {
         (self.client.take().expect("invariant: taken once"), self.id.take().expect("invariant: taken once"))
     }
@@ -179,7 +202,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         if let (Some(client), Some(id)) = (&self.client, &self.id) {
-            // As above.
+            // Only where something panics: every failure removes it with `removed_after`.
             let _ = client.remove_container(id, Deadline::quick());
         }
     }

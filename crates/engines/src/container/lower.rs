@@ -6,7 +6,6 @@
 use super::fit::{counts_pids, has_cgroups};
 use super::image_ground::{directories, files, image_ground, is_below_private};
 use super::kind::Kind;
-use super::options::Options;
 use crate::shimmed::{c, ground, identity, inside_of};
 use polder_engine::{Fitted, Layers};
 use polder_plan::{Plan, SystemKind};
@@ -34,6 +33,8 @@ pub(super) struct Setting<'a> {
     pub(super) image: &'a str,
     /// The variables of the image, `NAME=value`; absent where the container has the host's own programs.
     pub(super) image_env: Option<&'a [String]>,
+    /// The name of another runtime than the daemon's usual one.
+    pub(super) runtime: Option<&'a str>,
     /// Our own program on the host.
     pub(super) program: &'a Path,
     /// The directory of the door.
@@ -92,9 +93,7 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
     if !matches!(identity, Identity::Range { .. }) {
         mounts.extend(by_daemon(&mut ground, setting.shown));
     }
-    let options = Options::of(setting.kind, plan);
-    let runtime = options.ok().and_then(|options| options.runtime);
-    let request = request(plan, setting, &format!("{uid}:{gid}"), &mounts, bounds, runtime);
+    let request = request(plan, setting, &format!("{uid}:{gid}"), &mounts, bounds);
     Lowered { request, uid, bounds, ground, inside: inside_of(plan, fitted, terminal, counted) }
 }
 
@@ -228,14 +227,7 @@ fn places(plan: &Plan, setting: &Setting<'_>) -> Vec<Value> {
     places
 }
 
-fn request(
-    plan: &Plan,
-    setting: &Setting<'_>,
-    user: &str,
-    mounts: &[Value],
-    bounds: Bounds,
-    runtime: Option<String>,
-) -> Value {
+fn request(plan: &Plan, setting: &Setting<'_>, user: &str, mounts: &[Value], bounds: Bounds) -> Value {
     // Our own sandbox needs to mount and to make namespaces, in a user namespace and with no right of the host's; the
     // usual profiles forbid that. What the command may call, the sandbox's own filter says, which is narrower.
     let mut security = vec!["no-new-privileges", "seccomp=unconfined", "apparmor=unconfined", "label=disable"];
@@ -272,7 +264,7 @@ fn request(
     if let Some(cpus) = bounds.cpus {
         say("NanoCpus", json!((cpus * 1e9) as u64));
     }
-    if let Some(runtime) = runtime {
+    if let Some(runtime) = setting.runtime {
         say("Runtime", json!(runtime));
     }
     if setting.kind == Kind::Podman && !plan.identity.caller_is_root {

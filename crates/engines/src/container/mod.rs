@@ -30,6 +30,7 @@ mod owner;
 mod place;
 mod program;
 mod ready;
+mod remains;
 
 use kind::Kind;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};

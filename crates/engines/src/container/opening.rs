@@ -143,6 +143,7 @@ impl<'a> Opening<'a> {
             kind: self.kind,
             image: &self.image.name,
             image_env: self.image.env.as_deref(),
+            runtime: self.image.runtime.as_deref(),
             program,
             door,
             empty,

@@ -39,7 +39,11 @@ impl Options {
         match &options.runtime {
             Some(name) if !is_name(name) => Err(format!("`{name}` is not the name of a runtime")),
             Some(name) if APART.iter().any(|apart| name.contains(apart)) => {
-                Err(format!("runtime `{name}` has a kernel of its own, into which polder's sandbox cannot go"))
+                let why =
+                    "no descriptor of polder's can enter it, and it has no Landlock and no mounts for polder's sandbox";
+                Err(format!(
+                    "runtime `{name}` has a kernel of its own: {why}; use a runtime on this kernel, such as `runc`"
+                ))
             }
             _ => Ok(options),
         }

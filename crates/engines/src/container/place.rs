@@ -84,21 +84,38 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Removes everything; what is gone already is no error.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            answer => answer,
+        }
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next start.
-        let _ = fs::remove_dir_all(&self.root);
+        // Whoever wants to know whether it worked has removed it before; the next start tries again.
+        let _ = self.remove();
     }
 }
 
 /// Removes what killed owners left behind.
-pub(super) fn sweep(uid: u32) {
+pub(super) fn sweep(uid: u32) -> io::Result<()> {
+    let mut answer = Ok(());
     for entry in fs::read_dir(BASE).into_iter().flatten().flatten() {
         let own = entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == uid);
         if own && is_orphan(&entry.file_name(), uid) {
-            let _ = fs::remove_dir_all(entry.path());
+            match fs::remove_dir_all(entry.path()) {
+                // Another start was quicker.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => answer = Err(error),
+                Ok(()) => {}
+            }
         }
     }
+    answer
 }
 
 fn is_orphan(name: &OsStr, uid: u32) -> bool {

@@ -16,6 +16,8 @@ pub(super) struct Ready {
     pub(super) name: String,
     /// The variables that it sets; absent for the image of nothing, in which the host's own programs are shown.
     pub(super) env: Option<Vec<String>>,
+    /// The runtime that was asked for by name, which the daemon has.
+    pub(super) runtime: Option<String>,
     /// Whether it wants places that can be written and that no run makes for itself.
     pub(super) has_volumes: bool,
 }
@@ -43,7 +45,7 @@ pub(super) fn ready_image(
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
     if let Some(runtime) = &options.runtime {
-        knows(client, runtime)?;
+        knows(client, kind, runtime)?;
     }
     let facts = match project {
         Some(Project { own, .. }) => image::named(client, &own.image, &options.images(), lookout).map(|mut facts| {
@@ -55,21 +57,33 @@ pub(super) fn ready_image(
     };
     match facts? {
         // By its id: a name can mean another image a moment later.
-        Some(facts) => Ok(Ready { name: facts.id, env: Some(facts.env), has_volumes: !facts.volumes.is_empty() }),
+        Some(facts) => {
+            let has_volumes = !facts.volumes.is_empty();
+            Ok(Ready { name: facts.id, env: Some(facts.env), runtime: options.runtime, has_volumes })
+        }
         None => {
             host_image::make(client).map_err(|error| said("make the empty image", error))?;
-            Ok(Ready { name: host_image::NAME.to_owned(), env: None, has_volumes: false })
+            let name = host_image::NAME.to_owned();
+            Ok(Ready { name, env: None, runtime: options.runtime, has_volumes: false })
         }
     }
 }
 
-/// Refuses a runtime that the daemon does not have, and says which it has.
-fn knows(client: &Client, runtime: &str) -> Result<(), LaunchError> {
+/// Refuses a runtime that the daemon does not have, or would not use, and says which it has.
+fn knows(client: &Client, kind: Kind, runtime: &str) -> Result<(), LaunchError> {
     let facts = client.facts(Deadline::quick()).map_err(|error| said("ask the daemon for its runtimes", error))?;
-    if facts.runtimes.iter().any(|known| known == runtime) {
-        return Ok(());
-    }
-    let reason = format!("the daemon has no runtime `{runtime}`");
-    let remedy = format!("it has {}; others are added in its own configuration", facts.runtimes.join(", "));
+    let (reason, remedy) = match kind {
+        Kind::Docker if facts.runtimes.iter().any(|known| known == runtime) => return Ok(()),
+        Kind::Docker => (
+            format!("the daemon has no runtime `{runtime}`"),
+            format!("it has {}; others are added in its own configuration", facts.runtimes.join(", ")),
+        ),
+        Kind::Podman if facts.default_runtime == runtime => return Ok(()),
+        // It takes the word for a single container and leaves it out.
+        Kind::Podman => (
+            format!("the daemon starts every container by `{}`, not by `{runtime}`", facts.default_runtime),
+            "set `runtime` in the `[engine]` table of its `containers.conf`".to_owned(),
+        ),
+    };
     Err(setup(std::io::Error::other(reason), Some(remedy)))
 }

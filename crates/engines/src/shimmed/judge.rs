@@ -196,7 +196,7 @@ impl Judge<'_> {
     }
 
     /// Private file systems have a size. A layer that keeps changes apart is a part of the host's disk, and quotas are not
-    /// for users to set.
+    /// for users to set: it can be measured, and the run ended.
     fn disk(&self) -> Verdict {
         let by = "the size of the private tmpfs";
         let Plan { workspace, files, .. } = self.plan;
@@ -206,9 +206,13 @@ impl Judge<'_> {
             return enforced(format!("{by} (the workspace is the host's disk)"));
         }
         Verdict::Weaker {
-            by: by.to_owned(),
+            by: format!("{by}, and measuring the layer again and again: a run whose layer is larger ends"),
             gap: gap(
-                format!("changes that are kept apart ({}) lie on the host's disk, without a bound", workspace.origin),
+                format!(
+                    "changes that are kept apart ({}) lie on the host's disk: more fits in between two looks, in files \
+                     without a name, and in directories that were closed to their owner",
+                    workspace.origin
+                ),
                 Some("take `limits.disk` away, or let nothing be written with `read_only: true`".to_owned()),
             ),
         }

@@ -174,3 +174,10 @@ fn a_branch_is_a_copy_of_the_layer_and_goes_its_own_way() {
     assert_eq!(fs::read_to_string(upper.join("deep/er/file")).unwrap(), "text");
     assert_eq!(branch("branch", "task").unwrap().place(), second.place(), "it is opened again, not made again");
 }
+
+#[test]
+fn a_store_on_zfs_needs_its_tools() {
+    assert!(no_layers_on(ZFS, || false).is_some_and(|why| why.contains("ZFS")));
+    assert_eq!(no_layers_on(ZFS, || true), None);
+    assert_eq!(no_layers_on(0xef53, || false), None);
+}

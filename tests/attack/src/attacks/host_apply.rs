@@ -1,14 +1,22 @@
 //! What the attacks by way of an apply share: a host that takes everything against which nothing stands.
 
 use crate::stage::Stage;
-use polder_workspace::{Applied, Choice, Store, Unwatched, Verdict};
+use polder_workspace::{Applied, Choice, Store, Unwatched, Verdict, Workspace};
 
 /// Applies the workspace that the command left, as `polder workspace apply` does.
 pub(super) fn apply(stage: &Stage) -> Result<Applied, String> {
+    workspace(stage)?.apply(&Choice::everything(), &mut Unwatched).map_err(|error| error.to_string())
+}
+
+/// The workspace that the command left.
+pub(super) fn workspace(stage: &Stage) -> Result<Workspace, String> {
+    store(stage)?.newest(&stage.workspace).map_err(|error| error.to_string())
+}
+
+/// The store of whoever attacks.
+pub(super) fn store(stage: &Stage) -> Result<Store, String> {
     let place = Store::place_for(&stage.environment).ok_or("no place for workspaces")?;
-    let store = Store::open(&place).map_err(|error| error.to_string())?;
-    let workspace = store.newest(&stage.workspace).map_err(|error| error.to_string())?;
-    workspace.apply(&Choice::everything(), &mut Unwatched).map_err(|error| error.to_string())
+    Store::open(&place).map_err(|error| error.to_string())
 }
 
 /// An error unless a change was held back: one that never came into the layer shows nothing.

@@ -30,7 +30,7 @@ pub(super) fn git(field: &Field, dir: &Path, arguments: &[&str]) -> io::Result<(
     git_in(&field.home(""), dir, arguments)
 }
 
-fn git_in(home: &Path, dir: &Path, arguments: &[&str]) -> io::Result<()> {
+pub(super) fn git_in(home: &Path, dir: &Path, arguments: &[&str]) -> io::Result<()> {
     let mut command = Command::new("git");
     command.args(arguments).current_dir(dir).stdin(Stdio::null());
     let output = command.env("HOME", home).env("GIT_CONFIG_NOSYSTEM", "1").output()?;

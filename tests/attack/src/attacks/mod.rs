@@ -7,6 +7,7 @@ mod a_daemon_does_not_survive_a_timeout;
 mod a_daemon_does_not_survive_the_command;
 mod a_directory_as_stdin_does_not_open_the_host;
 mod a_disk_filler_is_bounded;
+mod a_failed_apply_leaves_no_half_of_it;
 mod a_flood_of_denials_does_not_wear_the_observer_out;
 mod a_forged_mark_in_a_layer_reveals_nothing;
 mod a_fork_bomb_is_bounded;
@@ -18,6 +19,7 @@ mod a_hidden_file_cannot_be_opened_by_any_call;
 mod a_hidden_file_has_no_other_readable_name;
 mod a_hidden_tree_tells_nothing_of_itself;
 mod a_killed_polder_takes_the_sandbox_along;
+mod a_layer_filler_is_bounded;
 mod a_memory_hog_is_bounded;
 mod a_memory_race_does_not_fool_the_observer;
 mod a_memory_race_does_not_hold_up_the_guard;
@@ -43,6 +45,7 @@ mod a_renamed_parent_does_not_reveal_a_hidden_path;
 mod a_replaced_workspace_is_not_shown;
 mod a_replaced_workspace_is_not_shown_in_a_layer;
 mod a_repository_config_does_not_run_on_the_host;
+mod a_repository_config_does_not_run_when_it_is_copied;
 mod a_reserved_name_cannot_be_given_to_an_open_file;
 mod a_reserved_name_cannot_be_made_as_a_directory;
 mod a_reserved_name_cannot_be_made_as_a_file;
@@ -61,6 +64,7 @@ mod a_symlink_in_the_workspace_does_not_lead_out;
 mod a_symlink_swap_does_not_write_a_hook;
 mod a_workspace_does_not_become_a_bare_repository;
 mod a_workspace_that_is_the_machine_is_refused;
+mod a_worktree_does_not_show_another_repository;
 mod a_written_configuration_does_not_open_the_network;
 mod a_written_configuration_does_not_weaken_the_next_run;
 mod abstract_sockets_are_closed_with_the_hosts_network;
@@ -141,6 +145,7 @@ mod the_shim_cannot_be_starved;
 mod the_shim_cannot_be_traced;
 mod the_system_tree_is_not_in_view;
 mod the_x32_numbers_are_closed;
+mod two_applies_do_not_mix;
 mod userfaultfd_is_not_there;
 mod variables_of_the_caller_do_not_enter;
 mod what_the_host_would_execute_is_not_applied;
@@ -207,8 +212,10 @@ pub(crate) const ALL: &[Attack] = &[
     a_nested_repository_in_a_layer_does_not_run_on_the_host::ATTACK,
     a_workspace_does_not_become_a_bare_repository::ATTACK,
     a_repository_config_does_not_run_on_the_host::ATTACK,
+    a_repository_config_does_not_run_when_it_is_copied::ATTACK,
     a_replaced_workspace_is_not_shown::ATTACK,
     a_workspace_that_is_the_machine_is_refused::ATTACK,
+    a_worktree_does_not_show_another_repository::ATTACK,
     a_planted_link_does_not_widen_a_bind::ATTACK,
     a_replaced_workspace_is_not_shown_in_a_layer::ATTACK,
     a_pipe_as_a_submodule_config_does_not_wedge_the_next_run::ATTACK,
@@ -245,11 +252,13 @@ pub(crate) const ALL: &[Attack] = &[
     zombies_are_bounded::ATTACK,
     a_memory_hog_is_bounded::ATTACK,
     a_disk_filler_is_bounded::ATTACK,
+    a_failed_apply_leaves_no_half_of_it::ATTACK,
     names_in_private_directories_are_bounded::ATTACK,
     open_files_are_bounded::ATTACK,
     an_output_flood_is_bounded::ATTACK,
     the_32_bit_entrance_is_closed::ATTACK,
     the_x32_numbers_are_closed::ATTACK,
+    two_applies_do_not_mix::ATTACK,
     io_uring_is_not_there::ATTACK,
     bpf_is_not_there::ATTACK,
     perf_events_are_not_there::ATTACK,
@@ -278,6 +287,7 @@ pub(crate) const ALL: &[Attack] = &[
     no_environment_inside_holds_a_secret::ATTACK,
     a_hidden_file_has_no_other_readable_name::ATTACK,
     a_killed_polder_takes_the_sandbox_along::ATTACK,
+    a_layer_filler_is_bounded::ATTACK,
     a_blocked_shim_does_not_keep_the_sandbox_alive::ATTACK,
     one_run_does_not_see_the_scratch_of_another::ATTACK,
     devices_of_the_host_are_not_there::ATTACK,

@@ -8,6 +8,7 @@ use super::stream::{Attached, Channel, Demux};
 use super::target::Target;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A container that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +131,9 @@ struct WaitErrorWire {
     message: Option<String>,
 }
 
+/// How often a container is removed that a daemon is at work on, and how long it is left alone between.
+const REMOVALS_MAX: u32 = 50;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 /// The longest log that is read.
 const LOG_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -187,6 +191,20 @@ impl Client {
 
     /// Ends and removes it with its anonymous volumes. One that is gone, or on its way, is no error.
     pub(crate) fn remove_container(&self, id: &ObjectName, deadline: Deadline) -> Result<(), ApiError> {
+        let mut tries = 1;
+        loop {
+            match self.remove_once(id, deadline) {
+                // One daemon says so of a container that ends by itself at this moment, and removes it in another one.
+                Err(error) if error.is_momentary() && tries < REMOVALS_MAX => {
+                    tries += 1;
+                    std::thread::sleep(REMOVAL_PAUSE);
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    fn remove_once(&self, id: &ObjectName, deadline: Deadline) -> Result<(), ApiError> {
         let target = Target::object("/containers", id, "").with("force", "1").with("v", "1");
         match self.done(Method::Delete, &target, Sent::Nothing, deadline) {
             Err(error) if error.is_absent() => Ok(()),

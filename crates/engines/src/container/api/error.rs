@@ -76,6 +76,11 @@ impl ApiError {
         matches!(self, Self::Refused { status: 409, .. })
     }
 
+    /// Whether the daemon met its own work on the same container, so that asking again a moment later helps.
+    pub(crate) fn is_momentary(&self) -> bool {
+        matches!(self, Self::Refused { status: 500, said } if said.contains("container state improper"))
+    }
+
     /// A connection that was not made.
     pub(super) fn connecting(socket: &Path, source: io::Error) -> Self {
         let socket = socket.to_owned();

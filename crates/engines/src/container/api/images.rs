@@ -32,6 +32,16 @@ pub(crate) struct ImageFacts {
     pub(crate) names: Vec<String>,
 }
 
+/// An image in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedImage {
+    pub(crate) id: String,
+    /// Since 1970.
+    pub(crate) created_seconds: i64,
+    /// The names that it has.
+    pub(crate) names: Vec<String>,
+}
+
 /// How an image is built. Its recipe is a file of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BuildOptions {
@@ -78,6 +88,9 @@ struct ImageWire {
 #[serde(rename_all = "PascalCase")]
 struct ListedWire {
     id: String,
+    created: Option<i64>,
+    #[serde(default, deserialize_with = "nothing_is_empty")]
+    repo_tags: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -120,11 +133,16 @@ impl Client {
         })
     }
 
-    /// The ids of all images that have these labels, also of those that nobody named.
-    pub(crate) fn list_images(&self, labels: &[String], deadline: Deadline) -> Result<Vec<String>, ApiError> {
+    /// All images that have these labels, also those that nobody named.
+    pub(crate) fn list_images(&self, labels: &[String], deadline: Deadline) -> Result<Vec<ListedImage>, ApiError> {
         let target = Target::fixed("/images/json").with("all", "1").with("filters", &by_labels(labels));
         let list: Vec<ListedWire> = self.value(Method::Get, &target, Sent::Nothing, deadline)?;
-        Ok(list.into_iter().map(|image| image.id).collect())
+        let listed = |ListedWire { id, created, repo_tags }| ListedImage {
+            id,
+            created_seconds: created.unwrap_or(0),
+            names: repo_tags,
+        };
+        Ok(list.into_iter().map(listed).collect())
     }
 
     /// Removes an image by its id, with the unnamed ones below it, if it has no name: one that has belongs to somebody.

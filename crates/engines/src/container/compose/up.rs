@@ -9,9 +9,9 @@ use crate::container::image::named;
 use crate::container::kind::Kind;
 use crate::container::life::{Container, Turn, again, create, said};
 use crate::container::options::Options;
-use crate::container::owner;
+use crate::container::remains::Remains;
 use crate::shimmed::setup;
-use polder_engine::{Fitted, LaunchError, LaunchFailure, Lookout};
+use polder_engine::{Fitted, LaunchError, LaunchFailure, Lookout, Notice};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -23,6 +23,7 @@ pub(in crate::container) struct Beside {
     client: Client,
     services: Vec<ObjectName>,
     volumes: BTreeMap<String, ObjectName>,
+    remains: Remains,
 }
 
 impl Beside {
@@ -41,40 +42,62 @@ impl Beside {
         let ceiling = ceiling(kind, fitted);
         filters_calls(&client)?;
         container.has_a_loopback_only()?;
-        let mut beside = Self { client, services: Vec::new(), volumes: BTreeMap::new() };
+        let remains = container.remains();
+        let mut beside = Self { client, services: Vec::new(), volumes: BTreeMap::new(), remains: remains.clone() };
+        let begun = beside.begin(kind, project, container, &options, &ceiling, hosts, labels, lookout);
+        if let Err(error) = begun {
+            drop(beside);
+            remains.take().into_iter().for_each(|text| lookout.tell(Notice::Warning(text)));
+            return Err(error);
+        }
+        Ok(beside)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the rest of `start`, apart so that every failure passes one place")]
+    fn begin(
+        &mut self,
+        kind: Kind,
+        project: &Project,
+        container: &Container,
+        options: &Options,
+        ceiling: &Ceiling,
+        hosts: &Path,
+        labels: &BTreeMap<&'static str, String>,
+        lookout: &mut dyn Lookout,
+    ) -> Result<(), LaunchError> {
         for name in project.volumes() {
-            beside.make_volume(name, labels)?;
+            self.make_volume(name, labels)?;
         }
         let mut started = Vec::new();
         for service in &project.others {
-            can_be_bounded(service, &ceiling)?;
-            let image = named(&beside.client, &service.image, &options.images(), lookout)?.id;
+            can_be_bounded(service, ceiling)?;
+            let image = named(&self.client, &service.image, &options.images(), lookout)?.id;
             let setting = Setting {
                 kind,
                 image: &image,
                 beside: container.id(),
-                volumes: &beside.volumes,
-                ceiling: &ceiling,
+                volumes: &self.volumes,
+                ceiling,
                 hosts,
                 runtime: options.runtime.as_deref(),
                 labels,
             };
             let request = request(service, &setting);
-            let turn = Turn::take(&beside.client, kind)?;
-            let id = create(&beside.client, kind, &request)?;
-            beside.services.push(id.clone());
-            again(|| beside.client.start_container(&id, Deadline::quick()))
+            let turn = Turn::take(&self.client, kind)?;
+            let id = create(&self.client, kind, &request)?;
+            self.services.push(id.clone());
+            again(|| self.client.start_container(&id, Deadline::quick()))
                 .map_err(|error| said(&format!("start the service `{}`", service.name), error))?;
             drop(turn);
             if let Some(check) = &service.check {
-                health::wait(&beside.client, &id, service, check, lookout).map_err(unwell)?;
+                health::wait(&self.client, &id, service, check, lookout).map_err(unwell)?;
             }
             started.push((id, service));
         }
         for (id, service) in started {
-            health::still_runs(&beside.client, &id, service, service.check.is_none()).map_err(unwell)?;
+            health::still_runs(&self.client, &id, service, service.check.is_none()).map_err(unwell)?;
         }
-        Ok(beside)
+        Ok(())
     }
 
     fn make_volume(&mut self, name: &str, labels: &BTreeMap<&'static str, String>) -> Result<(), LaunchError> {
@@ -94,12 +117,13 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next start.
         for id in self.services.iter().rev() {
-            let _ = self.client.remove_container(id, Deadline::quick());
+            let removed = self.client.remove_container(id, Deadline::quick());
+            self.remains.note(format_args!("the service in container `{}`", id.as_str()), removed);
         }
-        for volume in self.volumes.values() {
-            let _ = self.client.remove_volume(volume, Deadline::quick());
+        for (name, volume) in &self.volumes {
+            let removed = self.client.remove_volume(volume, Deadline::quick());
+            self.remains.note(format_args!("the volume `{name}`"), removed);
         }
     }
 }

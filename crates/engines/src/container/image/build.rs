@@ -5,6 +5,7 @@ use super::super::api::{
 };
 use super::context::{Context, IGNORE_FILE};
 use super::lock::BuildLock;
+use super::prune;
 use super::recipe::{self, Place, RECIPE_BYTES_MAX};
 use super::tag::{hex, tag};
 use super::told::Told;
@@ -20,6 +21,10 @@ use std::path::{Path, PathBuf};
 
 /// The name of a recipe that came with the configuration, in the archive.
 const INLINE_RECIPE: &str = ".polder.dockerfile";
+/// How often a build is begun that failed because of another one.
+const TRIES_MAX: u32 = 3;
+/// What Podman says of a build that looked at an image which somebody removed at that moment.
+const MET_ANOTHER: &str = "layer not known";
 /// How many of its last lines a build shows that took too long.
 const LATE_LINES: usize = 20;
 /// What an image says about its own making.
@@ -62,13 +67,20 @@ pub(super) fn ready(
         recipe,
         network,
         bases: if settings.pull == Pull::Always { Bases::Always } else { Bases::Missing },
-        labels: BTreeMap::from([(LABEL.to_owned(), hex(&content))]),
+        labels: BTreeMap::from([(LABEL.to_owned(), hex(&content)), prune::label(root, plan.sandbox.as_deref())]),
     };
-    build(client, &context, &options, deadline, settings, &mut told)?;
+    let mut tries = 1;
+    loop {
+        match build(client, &context, &options, deadline, settings, &mut told) {
+            Err(ImageError::Failed { said, .. }) if tries < TRIES_MAX && said.contains(MET_ANOTHER) => tries += 1,
+            answer => break answer?,
+        }
+    }
     if digest(&context, &options.recipe, network)? != content {
         client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
         return Err(ImageError::Changed);
     }
+    prune::prune(client, root, plan.sandbox.as_deref(), &name, &mut told);
     client.inspect_image(&name, Deadline::quick()).map_err(ImageError::Build)
 }
 

@@ -10,6 +10,7 @@ mod context;
 mod error;
 mod ignore;
 mod lock;
+mod prune;
 mod pull;
 mod recipe;
 mod settings;

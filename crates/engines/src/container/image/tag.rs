@@ -9,9 +9,13 @@ use std::path::Path;
 /// A name that no registry has, so that nobody can publish an image under it; one part for the repository, so that
 /// repositories do not share images by accident or on purpose; and a tag for the content.
 pub(super) fn tag(root: &Path, content: &[u8; 32]) -> ImageName {
-    let repository = hex(&Sha256::digest(root.as_os_str().as_bytes())[..8]);
-    let name = format!("localhost/polder/{repository}:{}", hex(&content[..16]));
+    let name = format!("localhost/polder/{}:{}", repository(root), hex(&content[..16]));
     name.parse().expect("invariant: made of `a-z`, `0-9` and `/` alone")
+}
+
+/// The part of the name that is the repository's.
+pub(super) fn repository(root: &Path) -> String {
+    hex(&Sha256::digest(root.as_os_str().as_bytes())[..8])
 }
 
 /// Bytes as digits.

@@ -17,6 +17,7 @@ fn lowered(engine: &Containers, policy: &Policy, host: HostFacts, image_env: Opt
         kind: engine.0,
         image: "sha256:0",
         image_env,
+        runtime: None,
         program: Path::new("/usr/bin/polder"),
         door: Path::new("/tmp/place/door"),
         empty: Path::new("/tmp/place/empty"),
