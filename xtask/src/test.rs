@@ -95,7 +95,14 @@ fn told(daemons: Option<&Daemons>, whose: Whose) -> Vec<(String, String)> {
     };
     let mut told = daemons.map_or_else(Vec::new, |daemons| daemons.environment(whose));
     told.push(("POLDER_TEST_HAS".to_owned(), has));
+    told.push(("NEXTEST_TEST_THREADS".to_owned(), threads().to_string()));
     told
+}
+
+/// Tests wait for processes and daemons: with one thread for each CPU, half of the machine has nothing to do.
+fn threads() -> usize {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    cpus + cpus.div_ceil(2)
 }
 
 /// The same test binaries once more, in a directory that the other user can read.
