@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Bytes that must stay free beside what an apply writes.
 const SPARE_BYTES: u64 = 1 << 20;
@@ -32,8 +33,27 @@ pub(crate) struct Ground {
     pub(super) undo_device: u64,
 }
 
+/// How long an apply waits for another one of the same tree.
+const TURN_TRIES: u32 = 500;
+const BETWEEN_TURN_TRIES: Duration = Duration::from_millis(10);
+
+/// Waits until no other apply is at work on the tree, so that of two one wins: both would find what the other has half done,
+/// and both would take back what they did. The turn ends with the descriptor. It is a courtesy and no lock: whoever holds
+/// it for longer, which every process that can read the tree may do, keeps nobody from applying, and nothing is
+/// overwritten unseen without it.
+fn wait_for_turn(tree: BorrowedFd<'_>) {
+    for _ in 0..TURN_TRIES {
+        match tree::try_lock(tree) {
+            Ok(false) => std::thread::sleep(BETWEEN_TURN_TRIES),
+            // Ours now, or a file system without locks.
+            Ok(true) | Err(_) => return,
+        }
+    }
+}
+
 impl Ground {
     pub(super) fn open(workspace: &Workspace, sides: Sides, token: &str) -> io::Result<Self> {
+        wait_for_turn(sides.tree.as_fd());
         let undo = undo_place(&workspace.place, token);
         DirBuilder::new().recursive(true).mode(0o700).create(&undo)?;
         let undo = tree::open_root(&undo)?;
