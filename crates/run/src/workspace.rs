@@ -9,7 +9,7 @@ use polder_engine::Layers;
 use polder_facts::{ByteSize, CapturedFacts, EventKind, HostFacts, HostPath};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
-use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
+use polder_workspace::{Begin, Ended, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -166,7 +166,9 @@ fn arrange(
     if !plan.workspace.value.keep && !workspace.is_new() && workspace.is_changed()? {
         return Err(WorkspaceError::NotOursToDiscard { name: name() });
     }
-    workspace.clear_work()?;
+    if !workspace.is_new() {
+        workspace.clear_work()?;
+    }
     workspace.hide(&hidden(plan, begin.root)?)?;
     Ok(Layers { lower: vec![host_path(&workspace.base())?], own: host_path(workspace.place())? })
 }
@@ -221,13 +223,8 @@ impl Held {
     /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.
     pub(crate) fn end(self) -> Result<EventKind, WorkspaceError> {
         let Self { workspace, lock, keep, layers: _ } = self;
-        let (name, changed) = (workspace.name().to_string(), workspace.is_changed()?);
-        let kept = match keep {
-            Keep::Always => true,
-            Keep::Changed => changed,
-            Keep::Never => false,
-        };
-        workspace.end(lock, keep)?;
+        let name = workspace.name().to_string();
+        let Ended { changed, kept } = workspace.end(lock, keep)?;
         Ok(EventKind::Changes { workspace: name, changed, kept })
     }
 }

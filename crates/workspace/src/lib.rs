@@ -54,5 +54,5 @@ pub use relative::{NotRelative, Relative};
 pub use review::{Item, Review, Text};
 pub use store::{Begin, Store, StoreError};
 pub use visible::{is_plain, visible_line, visible_name};
-pub use workspace::{Layers, Workspace};
+pub use workspace::{Ended, Layers, Workspace};
 pub use worktree::{Capture, Captured, Git, PrivatePaths, WorktreeError};

@@ -9,18 +9,18 @@ use crate::leftover;
 use crate::lock::{self, RunLock};
 use crate::name::Name;
 use crate::remove::remove_tree;
-use crate::workspace::{ABOUT, UPPER, WORK, Workspace, write_about};
+use crate::workspace::{ABOUT, UPPER, WORK, Workspace};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
 
 /// How often a made-up name may be taken already before something else is wrong.
 const NAMES_TRIED_MAX: usize = 16;
@@ -157,8 +157,7 @@ impl Store {
     pub fn open(place: &Path) -> Result<Self, StoreError> {
         let fault = |source| StoreError::Io { what: "open", name: place.display().to_string(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(place).map_err(fault)?;
-        let place = fs::canonicalize(place).map_err(fault)?;
-        let directory = tree::open_root(&place).map_err(fault)?;
+        let (place, directory) = resolve(place).map_err(fault)?;
         let own = tree::stat_of(directory.as_fd()).map_err(fault)?;
         let why = if own.uid != polder_sys::wait::effective_ids().0 {
             Some("it belongs to another user")
@@ -186,8 +185,8 @@ impl Store {
     pub fn begin(&self, begin: Begin<'_>) -> Result<Workspace, StoreError> {
         let Begin { root, name, mode, parent, capture } = begin;
         let fault = |source| StoreError::Io { what: "begin a workspace of", name: root.display().to_string(), source };
-        let root = fs::canonicalize(root).map_err(fault)?;
-        let tree = tree::open_root(&root).and_then(|tree| tree::stat_of(tree.as_fd())).map_err(fault)?;
+        let (root, tree) = resolve(root).map_err(fault)?;
+        let tree = tree::stat_of(tree.as_fd()).map_err(fault)?;
         if self.place.starts_with(&root) {
             return Err(StoreError::StoreInside { root, store: self.place.clone() });
         }
@@ -265,11 +264,11 @@ impl Store {
         let place = self.place.join(&fresh);
         DirBuilder::new().mode(0o700).create(&place)?;
         let made = || -> Result<Workspace, Unmade> {
+            let own = tree::open_below(self.directory.as_fd(), Path::new(&fresh))?;
             for part in [UPPER, WORK] {
-                DirBuilder::new().mode(0o700).create(place.join(part))?;
+                tree::make_directory(own.as_fd(), OsStr::new(part), 0o700)?;
             }
             // The root of the layer is what the command sees as the root of the tree: the same owner, the same bits.
-            let own = tree::open_root(&place)?;
             if polder_sys::wait::effective_ids().0 == 0 {
                 tree::change_owner(own.as_fd(), OsStr::new(UPPER), tree.uid, tree.gid)?;
                 // Root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
@@ -284,13 +283,13 @@ impl Store {
             }
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
             make_base(base, &place, root, tree)?;
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.join(lock::FILE))?;
-            let about = about(now(&place)?);
-            write_about(&place, &about)?;
-            let directory = tree::open_below(self.directory.as_fd(), Path::new(&fresh))?;
+            let about = about(now(tree::create_file(own.as_fd(), OsStr::new(lock::FILE), 0o600)?)?);
+            // Nobody finds the workspace before it has its name, so nobody meets half of this.
+            let mut file = tree::create_file(own.as_fd(), OsStr::new(ABOUT), 0o600)?;
+            file.write_all(about.to_text().as_bytes())?;
             let (store, name) = (self.directory.as_fd(), OsStr::new(id));
             tree::rename(store, OsStr::new(&fresh), store, name, Replace::Nothing)?;
-            Ok(Workspace { about, place: self.place.join(id), directory, new: true })
+            Ok(Workspace { about, place: self.place.join(id), directory: own, new: true })
         };
         made().inspect_err(|_| {
             let _ = remove_tree(&place);
@@ -449,15 +448,23 @@ fn id(name: &Name, root: &Path) -> String {
     format!("{name}.{mark}")
 }
 
-/// What the clock of the file systems says, by writing and looking: see [`Began`].
-fn now(place: &Path) -> io::Result<Began> {
-    let path = place.join("clock");
-    let mut file = File::create(&path)?;
-    let tick = tree::stat_of(file.as_fd())?.changed;
-    file.write_all(b"x")?;
-    let fine = tree::stat_of(file.as_fd())?.changed;
-    fs::remove_file(path)?;
+/// What the clock of the file systems says, by writing to a file that was made just now, and looking: see [`Began`].
+fn now(mut fresh: File) -> io::Result<Began> {
+    let tick = tree::stat_of(fresh.as_fd())?.changed;
+    fresh.write_all(b"-")?;
+    let fine = tree::stat_of(fresh.as_fd())?.changed;
     Ok(Began { tick, fine })
+}
+
+/// A directory by a path without links, and the directory. Most paths come without links already; the kernel says so.
+fn resolve(path: &Path) -> io::Result<(PathBuf, OwnedFd)> {
+    let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+    if plain && let Ok(directory) = tree::open_root(path) {
+        return Ok((path.components().collect(), directory));
+    }
+    let path = fs::canonicalize(path)?;
+    let directory = tree::open_root(&path)?;
+    Ok((path, directory))
 }
 
 #[cfg(test)]

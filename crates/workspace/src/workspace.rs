@@ -4,7 +4,7 @@ use crate::about::{About, Keep, Mode};
 use crate::leftover;
 use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
-use crate::remove::{remove_below, remove_tree};
+use crate::remove::{remove_below, remove_marks, remove_tree};
 use crate::store::StoreError;
 use crate::worktree::{self, BASE, Record};
 use polder_sys::tree::{self, Kind, Moment};
@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) const ABOUT: &str = "about.json";
@@ -30,6 +31,15 @@ pub struct Workspace {
     pub(crate) directory: OwnedFd,
     /// Whether it was begun just now, and not by an earlier run.
     pub(crate) new: bool,
+}
+
+/// What became of a workspace with the end of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Whether the command left anything in the layer.
+    pub changed: bool,
+    /// Whether the workspace is still there.
+    pub kept: bool,
 }
 
 /// What is mounted: `upper` over `lower`, with `work` for the kernel's own use. All three are absolute.
@@ -117,8 +127,8 @@ impl Workspace {
     /// Whether its name still leads to it: one that somebody discarded before we had the lock is gone.
     pub fn is_there(&self) -> bool {
         let own = tree::stat_of(self.directory.as_fd());
-        let named = tree::open_root(&self.place).and_then(|named| tree::stat_of(named.as_fd()));
-        matches!((own, named), (Ok(own), Ok(named)) if (own.device, own.inode) == (named.device, named.inode))
+        let named = fs::symlink_metadata(&self.place);
+        matches!((own, named), (Ok(own), Ok(named)) if (own.device, own.inode) == (named.dev(), named.ino()))
     }
 
     pub(crate) fn lock(&self) -> Result<RunLock, StoreError> {
@@ -150,6 +160,7 @@ impl Workspace {
     pub fn clear_work(&self) -> Result<(), StoreError> {
         let work =
             tree::open_below(self.directory.as_fd(), Path::new(WORK)).map_err(self.fault("open the scratch of"))?;
+        remove_marks(work.as_fd());
         for name in tree::names(work.as_fd()).map_err(self.fault("read the scratch of"))? {
             remove_below(work.as_fd(), &name).map_err(self.fault("clear the scratch of"))?;
         }
@@ -190,13 +201,17 @@ impl Workspace {
     }
 
     /// The run is over: the workspace stays or goes. The lock is let go of afterwards, so that nobody meets half of it.
-    pub fn end(self, lock: RunLock, keep: Keep) -> Result<(), StoreError> {
-        let goes = match keep {
-            Keep::Always => false,
-            Keep::Changed => !self.is_changed()? && !self.is_interrupted(),
-            Keep::Never => true,
+    pub fn end(self, lock: RunLock, keep: Keep) -> Result<Ended, StoreError> {
+        let changed = self.is_changed()?;
+        let kept = match keep {
+            Keep::Always => true,
+            Keep::Changed => changed || self.is_interrupted(),
+            Keep::Never => false,
         };
-        if goes { self.discard(lock) } else { Ok(()) }
+        if !kept {
+            self.discard(lock)?;
+        }
+        Ok(Ended { changed, kept })
     }
 
     /// Removes it with everything in it. The tree stays as it is.
@@ -206,6 +221,9 @@ impl Workspace {
         // Nobody can begin with what is half gone: the new name is not one of a workspace.
         let gone = self.place.with_file_name(leftover::gone(name.as_str()));
         fs::rename(&self.place, &gone).map_err(fault)?;
+        if let Ok(work) = tree::open_below(self.directory.as_fd(), Path::new(WORK)) {
+            remove_marks(work.as_fd());
+        }
         let removed = remove_tree(&gone).map_err(fault);
         drop(lock);
         removed
