@@ -37,7 +37,8 @@ pub use layers::{Layers, ResolveError, resolve, resolve_step};
 pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load};
 pub use model::{
     Access, AuditMode, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network,
-    NetworkMode, Observe, PathPattern, Policy, SandboxScope, Service, Step, Via, Workdir, Workspace, WorkspaceMode,
+    NetworkMode, Observe, PathPattern, Policy, Project, SandboxScope, Service, Step, Via, Workdir, Workspace,
+    WorkspaceMode,
 };
 pub use notation::{FILE_BYTES_MAX, read_tree};
 pub use overrides::Overrides;

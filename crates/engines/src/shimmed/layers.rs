@@ -59,12 +59,7 @@ pub(crate) fn bring_layers(layers: &Layers) -> Vec<Step> {
 }
 
 /// Lays what was brought over the place of the workspace, and takes the layers out of view.
-pub(crate) fn lay_layers(
-    layers: &Layers,
-    at: &Path,
-    access: polder_policy::Access,
-    brought: Brought,
-) -> Vec<Step> {
+pub(crate) fn lay_layers(layers: &Layers, at: &Path, access: polder_policy::Access, brought: Brought) -> Vec<Step> {
     let lower: Vec<String> = (0..layers.lower.len()).map(lower_place).collect();
     let access = match access {
         polder_policy::Access::ReadOnly => Access::ReadOnly,

@@ -28,9 +28,8 @@ pub fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     loop {
         let buffer = &mut listing.0;
         // SAFETY: the buffer is as long as is said, and aligned as the kernel's records are.
-        let length = check(unsafe {
-            libc::syscall(libc::SYS_getdents64, own.as_raw_fd(), buffer.as_mut_ptr(), LISTING_BYTES)
-        })?;
+        let length =
+            check(unsafe { libc::syscall(libc::SYS_getdents64, own.as_raw_fd(), buffer.as_mut_ptr(), LISTING_BYTES) })?;
         if length == 0 {
             break;
         }
