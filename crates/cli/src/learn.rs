@@ -11,7 +11,7 @@ mod worry;
 
 use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, printable, say};
-use crate::render::text::{home, tolerate_closed};
+use crate::render::text::tolerate_closed;
 use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
 use lesson::{Lesson, Worry};
@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use worry::Ground;
 
 /// The project's file that is written when no other is named.
 const FILE: &str = "polder.yaml";
@@ -38,19 +39,20 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     let LearnArgs { policy, to, rounds, tighten: _, json, command } = args;
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
-    let (mut name, mut home, mut last) = (None, home(), 0);
     policy.allow.iter().for_each(|grant| memory.lesson.give(grant));
+    let mut policy = watching(policy)?;
+    // The file counts before anybody trusts it, because it is what this very command wrote.
+    policy.trust |= memory.is_ours && to.is_none();
+    let (name, ground) = ground(&policy.sandbox().plan(command.clone())?);
+    let worry = |path: &Path| worry::worry(path, &ground);
+    let mut last = 0;
     for _ in 0..*rounds {
-        let mut policy = watching(policy)?;
-        // The file counts before anybody trusts it, because it is what this very command wrote.
-        policy.trust |= memory.is_ours && to.is_none();
-        policy.allow.extend(memory.lesson.grants(&|path| worry::worry(path, &home)));
-        let planned = policy.sandbox().plan(command.clone())?;
-        name = planned.policy().name.clone();
-        home.clone_from(&planned.host().user.home);
+        memory.lesson.review(&worry);
+        let mut policy = policy.clone();
+        policy.allow.extend(memory.lesson.grants(&worry));
         let violations;
-        (violations, last) = once(planned)?;
-        if !memory.lesson.add(&violations, &|path| worry::worry(path, &home)) {
+        (violations, last) = once(policy.sandbox().plan(command.clone())?)?;
+        if !memory.lesson.add(&violations, &worry) {
             break;
         }
     }
@@ -58,7 +60,6 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         say("the command asked for nothing that it does not have; no policy is needed, and none was written");
         return Ok(last);
     }
-    let worry = |path: &Path| worry::worry(path, &home);
     let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &worry);
     memory
         .write(&text)
@@ -71,6 +72,12 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         summary(&memory, to.is_some(), last, &worry).iter().for_each(|line| say(line));
     }
     Ok(last)
+}
+
+/// The name of the sandbox, and what paths are judged by.
+fn ground(planned: &Planned) -> (Option<String>, Ground) {
+    let written = planned.plan().written_places().map(Path::to_owned).collect();
+    (planned.policy().name.clone(), Ground { home: planned.host().user.home.clone(), written })
 }
 
 /// One run on our own streams: what it was denied, and its exit code.

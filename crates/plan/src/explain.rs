@@ -116,7 +116,7 @@ impl fmt::Display for Plan {
         for pinned in &files.pinned {
             out.row("pinned", &pinned.to_string(), "")?;
         }
-        for Reserved { directory, name, origin } in &files.reserved {
+        for Reserved { directory, name, origin, lifted_by: _ } in &files.reserved {
             let place = directory.as_ref().map_or("any directory".to_owned(), ToString::to_string);
             out.row("reserved", &format!("`{name}` in {place}"), origin)?;
         }

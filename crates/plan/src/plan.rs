@@ -4,7 +4,7 @@ use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Sp
 use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What will happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,13 @@ impl Plan {
     pub fn workspace_guest(&self) -> &GuestPath {
         let workspace = self.files.shown.iter().find(|shown| shown.role == Role::Workspace);
         workspace.map_or(&self.workdir, |shown| &shown.guest)
+    }
+
+    /// Places of the host that commands write: the workspace, in every run or in another, and what this one may write.
+    /// Links in them are theirs.
+    pub fn written_places(&self) -> impl Iterator<Item = &Path> {
+        let writes = |shown: &&Shown| shown.role == Role::Workspace || shown.access == Access::ReadWrite;
+        self.files.shown.iter().filter(writes).map(|shown| shown.host.as_path())
     }
 }
 
@@ -265,6 +272,8 @@ pub struct Reserved {
     pub name: String,
     /// The rule.
     pub origin: Origin,
+    /// What a grant has to name to lift it, where one can.
+    pub lifted_by: Option<String>,
 }
 
 /// A file that is set aside when the run has ended: renamed, so that nothing obeys it and nothing is lost.

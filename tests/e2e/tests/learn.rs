@@ -168,6 +168,30 @@ fn a_link_that_a_command_made_leads_nowhere() {
     }
 }
 
+/// The same for the workspace, by its path on the host; and the rounds go on without it.
+#[test]
+fn a_link_out_of_the_workspace_is_said_and_stops_no_round() {
+    let place = Place::new();
+    let (own, data) = (text(place.write("data/own", "seen\n")), text(place.write("other/file", "plain\n")));
+    let work = text(place.work());
+    let script = format!("ln -sfn {} l; cat {work}/l/own; cat {data}", text(place.dir().join("data")));
+    for engine in ENGINES {
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "3", "--", "sh", "-c", &script]);
+        assert!(learnt.code == 0 && learnt.out.ends_with("plain\n") && !learnt.out.contains("seen"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("leads to `{own}`; bind that place")), "{policy}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+        // And where the link comes later than the lesson.
+        fs::remove_file(place.work().join("l")).expect("removed");
+        place.write("work/l/own", "mine\n");
+        let turned = format!("cat {work}/l/own; cat {data} || exit 1; rm -rf l; {script}");
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "4", "--", "sh", "-c", &turned]);
+        assert!(learnt.code == 0 && learnt.out.ends_with("plain\n") && !learnt.out.contains("seen"), "{learnt:?}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+        fs::remove_file(place.work().join("l")).expect("removed");
+    }
+}
+
 #[test]
 fn what_is_given_by_hand_is_in_the_file_too() {
     for engine in ENGINES {

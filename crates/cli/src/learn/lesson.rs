@@ -16,6 +16,9 @@ const SIBLINGS_MIN: usize = 3;
 /// What is remembered of one kind; who asks for more asks for too much.
 const ENTRIES_MAX: usize = 1000;
 
+/// Who gave what nobody asked for.
+const BY_HAND: &str = "given with --allow";
+
 /// What somebody should think of before a path is granted for reading; it looks at the host. Nothing if there is nothing.
 pub(super) type Worry<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
@@ -45,7 +48,7 @@ impl Lesson {
 
     /// Adds what the user gives by hand: that was thought about.
     pub(super) fn give(&mut self, grant: &Grant) {
-        let (key, by) = (grant.to_string(), "given with --allow".to_owned());
+        let (key, by) = (grant.to_string(), BY_HAND.to_owned());
         let can_be_written = match grant {
             Grant::FsRead(path) | Grant::FsWrite(path) => path.is_absolute() && key.chars().all(is_plain),
             Grant::Limit { .. } => true,
@@ -56,6 +59,19 @@ impl Lesson {
             self.held.remove(&key);
             self.granted.insert(key, by);
         }
+    }
+
+    /// Takes back what nobody would grant any more: a command may have put something else in its place since.
+    pub(super) fn review(&mut self, worry: Worry<'_>) {
+        let Self { runs: _, granted, held, refused: _ } = self;
+        granted.retain(|key, by| {
+            let grant = key.parse::<Grant>().ok();
+            let why = grant.as_ref().and_then(read).and_then(worry).filter(|_| by != BY_HAND);
+            if let Some(why) = &why {
+                put(held, key.clone(), why.clone());
+            }
+            why.is_none()
+        });
     }
 
     /// Adds one run; says whether the next one may come further.
