@@ -3,7 +3,7 @@ use crate::testing::{document, layers};
 
 fn found(text: &str) -> Result<Vec<String>, String> {
     let layers = layers(vec![document("polder.yaml", text)]);
-    let all = crate::steps(&layers).map_err(|faults| faults.to_string())?;
+    let all = steps(&layers).map_err(|faults| faults.to_string())?;
     let found = services(&layers, &all[0]).map_err(|faults| faults.to_string())?;
     Ok(found.into_iter().map(|service| service.step.name).collect())
 }
