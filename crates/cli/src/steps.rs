@@ -29,7 +29,8 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
         at_once: max_parallelism.map(Into::into),
         pull_request: github::pull_request()?,
     };
-    let planned = policy.sandbox().plan_steps(&asked)?;
+    let sandbox = policy.sandbox();
+    let planned = if dry_run { sandbox.only_look() } else { sandbox }.plan_steps(&asked)?;
     if planned.steps().is_empty() {
         return Err(Failure::new("the configuration has no steps; write some below `steps:`"));
     }

@@ -26,4 +26,5 @@ pub use plan::{
 };
 pub use sensitive::{Sensitive, is_probing, risk};
 pub use standing::{Denied, Standing, Way, Wish};
+pub use trace::{TRACEPARENT, carries_trace};
 pub use view::{BORROWED, LENT, STATE};

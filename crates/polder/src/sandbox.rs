@@ -29,6 +29,8 @@ pub struct Sandbox {
     bare: bool,
     loan: Loan,
     service: Option<ServiceName>,
+    /// Nothing will run: planning makes nothing and asks nobody.
+    only_looks: bool,
     keeper: Arc<Keeper>,
 }
 
@@ -61,6 +63,7 @@ impl Sandbox {
             bare: false,
             loan: Loan::none(),
             service: None,
+            only_looks: false,
             keeper: Arc::new(Keeper::new()),
         }
     }
@@ -259,6 +262,14 @@ impl Sandbox {
         self
     }
 
+    /// For looking at plans that will not run: planning makes no directory for a service and asks nobody for a token. A
+    /// word stands for what would have been asked for.
+    pub fn only_look(mut self) -> Self {
+        self.only_looks = true;
+        self.keeper = Arc::new(Keeper::silent());
+        self
+    }
+
     /// Replaces everything said so far by these flags.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
@@ -299,7 +310,7 @@ impl Sandbox {
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
         let policy = match &self.service {
-            Some(name) => service::with_state(policy, name, root, &self.environment)?,
+            Some(name) => service::with_state(policy, (name, self.only_looks), root, &self.environment)?,
             None => policy,
         };
         let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.keeper, &self.environment)?;

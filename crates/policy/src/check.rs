@@ -55,6 +55,10 @@ impl Check<'_> {
             "services" => {
                 Some("services of a step stand in a compose file: `compose` and `service` in its sandbox".to_owned())
             }
+            // What other tools call it.
+            "run" | "script" if std::ptr::eq(table, &raw const STEP) => {
+                Some("the shell text of a step is `exec`, and its words are `command`".to_owned())
+            }
             key => nearest(key, table.keys(self.dialect).map(|key| key.name)),
         };
         self.fault(entry.line, format!("unknown key `{}`", entry.key)).hint = hint;

@@ -143,11 +143,12 @@ pub(crate) fn prepare(net: NetNamespace) -> Result<OwnedFd, Failure> {
         at(Stage::Loopback, net::loopback_up())?;
     }
     at(Stage::Private, mount::make_private())?;
-    at(Stage::UserNamespaces, creds::bound_namespace())?;
-    at(Stage::Privileges, creds::empty_bounding_set(&[]))?;
     // While the host's is still visible: the kernel compares the two. We are not dumpable when the command comes, so with
     // this option it does not see us.
-    at(Stage::Processes, process_table())
+    let proc = at(Stage::Processes, process_table())?;
+    at(Stage::UserNamespaces, creds::bound_namespace(proc.as_fd()))?;
+    at(Stage::Privileges, creds::empty_bounding_set(&[]))?;
+    Ok(proc)
 }
 
 fn process_table() -> Result<OwnedFd, Errno> {
@@ -198,7 +199,8 @@ pub(crate) fn finish(finish: &FinishImage<'_>) -> Result<(), Failure> {
         };
         answer.map_err(|errno| Failure { stage: Stage::Ground, index, errno })?;
     }
-    at(Stage::UserNamespaces, creds::bound_namespace())?;
+    let bound = creds::visible_processes().and_then(|proc| creds::bound_namespace(proc.as_fd()));
+    at(Stage::UserNamespaces, bound)?;
     at(Stage::Lifeline, creds::not_dumpable())?;
     // SAFETY: a static path.
     let root =
