@@ -91,6 +91,7 @@ impl fmt::Display for Plan {
                 Role::Bind => "bind",
                 Role::Cache => "cache",
                 Role::State => "state",
+                Role::Lent => "lent",
             };
             let apart = shown.role == Role::Workspace && workspace.value.mode != WorkspaceMode::Direct;
             let access = match shown.access {

@@ -189,6 +189,8 @@ pub enum Role {
     Cache,
     /// A service keeps it, and nobody else is shown it.
     State,
+    /// It is let through while a command is learnt, and the policy does not show it.
+    Lent,
 }
 
 /// Directories that are kept between runs. They are shown like other paths; this says what has to be there first.

@@ -66,6 +66,7 @@ pub struct Document {
     pub(crate) max_parallelism: Option<Sourced<u64>>,
     pub(crate) enforce: Option<Definition>,
     pub(crate) allow_unsandboxed: Option<Sourced<bool>>,
+    pub(crate) allow_permissive: Option<Sourced<bool>>,
     pub(crate) audit: Option<Sourced<AuditMode>>,
     pub(crate) root: Option<SpecRoot>,
 }

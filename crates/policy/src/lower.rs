@@ -118,6 +118,8 @@ impl Lower<'_> {
         document.enforce = tree.entry("enforce").map(|entry| self.sandbox(&entry.node, entry.line));
         document.allow_unsandboxed =
             tree.get("allow_unsandboxed").and_then(|node| Some(self.sourced(node.bool()?, node.line)));
+        document.allow_permissive =
+            tree.get("allow_permissive").and_then(|node| Some(self.sourced(node.bool()?, node.line)));
         document.audit = tree.get("audit").and_then(|node| {
             let mode = AuditMode::ALL.into_iter().find(|mode| Some(mode.name()) == node.text())?;
             Some(self.sourced(mode, node.line))
@@ -140,6 +142,7 @@ impl Lower<'_> {
             max_parallelism: None,
             enforce: None,
             allow_unsandboxed: None,
+            allow_permissive: None,
             audit: None,
             root: None,
         }
@@ -155,15 +158,12 @@ impl Lower<'_> {
         {
             self.fault(entry.line, "`enforce` counts in a system file only");
         }
-        if let Some(entry) = tree.entry("allow_unsandboxed")
-            && !matches!(self.source.level, Level::System | Level::User)
-        {
-            self.fault(entry.line, "`allow_unsandboxed` counts in a system or user file only");
-        }
-        if let Some(entry) = tree.entry("audit")
-            && !matches!(self.source.level, Level::System | Level::User)
-        {
-            self.fault(entry.line, "`audit` counts in a system or user file only");
+        for key in ["allow_unsandboxed", "allow_permissive", "audit"] {
+            if let Some(entry) = tree.entry(key)
+                && !matches!(self.source.level, Level::System | Level::User)
+            {
+                self.fault(entry.line, format!("`{key}` counts in a system or user file only"));
+            }
         }
     }
 

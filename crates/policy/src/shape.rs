@@ -129,6 +129,11 @@ pub(crate) static TOP: Table = Table {
             "which runs are recorded, and what happens to one that cannot be; never in a project",
         ),
         own("allow_unsandboxed", Shape::Bool, "whether a run without a sandbox may be asked for; never in a project"),
+        own(
+            "allow_permissive",
+            Shape::Bool,
+            "whether `polder learn --permissive` may let a command read beyond its policy; never in a project",
+        ),
     ]],
 };
 

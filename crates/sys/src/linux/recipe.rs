@@ -372,6 +372,8 @@ pub struct Observation {
     pub shown: Vec<CString>,
     /// Whether the sandbox has a network of its own without a way out.
     pub alone: bool,
+    /// Absolute paths inside that are let through beyond the policy: what is found there is noted.
+    pub lent: Vec<CString>,
 }
 
 /// A file that is set aside when the run has ended. Paths are absolute inside.
