@@ -44,6 +44,9 @@ pub const BORROWED: &str = "/run/objects";
 /// Where a service finds what it keeps between its starts. The same for every service, so that its own settings can say it.
 pub const STATE: &str = "/var/lib/service";
 
+/// Who asks for what is let through while a command is learnt.
+pub const LENT: &str = "--permissive";
+
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
 
@@ -234,7 +237,7 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             guest,
             access: *access,
             directory: resolved.entry == Entry::Directory,
-            role: Role::Bind,
+            role: if *origin == Origin::Flag(LENT.to_owned()) { Role::Lent } else { Role::Bind },
             origin: origin.clone(),
         });
     }

@@ -175,6 +175,15 @@ impl Said {
 
 /// Which deeds are recorded, by the files of the system and of the user alone.
 pub(crate) fn audit_mode(environment: &BTreeMap<OsString, OsString>) -> Result<Option<AuditMode>, Error> {
+    Ok(own_layers(environment)?.audit().map(|mode| mode.value))
+}
+
+/// Who permits that a command reads beyond its policy while it is learnt, by the files of the system and of the user alone.
+pub fn permissive(environment: &BTreeMap<OsString, OsString>) -> Result<Origin, Error> {
+    Ok(own_layers(environment)?.permissive().map_err(Faults::from)?)
+}
+
+fn own_layers(environment: &BTreeMap<OsString, OsString>) -> Result<Layers, Error> {
     let home = home(environment);
     let (mut documents, mut faults) = (Vec::new(), Vec::new());
     for place in own_sources(&home, environment, &mut faults) {
@@ -188,8 +197,7 @@ pub(crate) fn audit_mode(environment: &BTreeMap<OsString, OsString>) -> Result<O
     if !faults.is_empty() {
         return Err(Faults(faults).into());
     }
-    let layers = Layers { documents, environment: Vec::new(), overrides: Overrides::none() };
-    Ok(layers.audit().map(|mode| mode.value))
+    Ok(Layers { documents, environment: Vec::new(), overrides: Overrides::none() })
 }
 
 struct Place {

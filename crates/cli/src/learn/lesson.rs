@@ -9,7 +9,7 @@ use polder::{Grant, Violation};
 use polder_workspace::is_plain;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// So many files of one directory are the directory.
 const SIBLINGS_MIN: usize = 3;
@@ -72,6 +72,17 @@ impl Lesson {
             }
             why.is_none()
         });
+    }
+
+    /// Adds the program that the command begins with, where the policy does not show it.
+    pub(super) fn begin(&mut self, program: Option<PathBuf>, worry: Worry<'_>) {
+        let Some(path) = program else { return };
+        let key = Grant::FsRead(path.clone()).to_string();
+        match worry(&path) {
+            Some(why) => put(&mut self.held, key, why),
+            None if key.chars().all(is_plain) => put(&mut self.granted, key, "it is the command itself".to_owned()),
+            None => put(&mut self.held, key, "its name cannot be written down plainly".to_owned()),
+        }
     }
 
     /// Adds one run; says whether the next one may come further.

@@ -4,7 +4,7 @@
 //! not read anyway and what every program looks for in passing are none, and no text is ever guessed from.
 
 use polder_facts::{Action, Grant, Violation};
-use polder_plan::{Denied, Plan, Standing, Way, Wish, is_probing, risk};
+use polder_plan::{Denied, LENT, Plan, Standing, Way, Wish, is_probing, risk};
 use polder_sys::outside::{Deed, is_socket, may, may_change_names};
 use polder_sys::{Denial, DenialKind, syscalls};
 use std::ffi::OsStr;
@@ -41,6 +41,10 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
         DenialKind::Reserved => (Action::FileWrite, reserved(plan, denial.detail as usize)),
     };
     let Found { target, rule, layer, grant, note } = found;
+    // Nothing failed there, and without what is lent it would have.
+    let lent = denial.detail == 0 && matches!(action, Action::FileRead | Action::FileWrite | Action::Exec);
+    let lent = lent && denial.kind != DenialKind::Reserved;
+    let rule = if lent { format!("{rule}; {LENT} let it through") } else { rule };
     let exe = denial.exe.as_deref().map(|exe| String::from_utf8_lossy(exe).into_owned());
     let (pid, count) = (Some(denial.pid), denial.count);
     Some(Violation { action, target, rule, layer, pid, exe, count, grant, note })
