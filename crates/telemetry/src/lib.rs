@@ -12,4 +12,4 @@ mod parent;
 mod send;
 
 pub use destination::{Destination, DestinationError};
-pub use send::{Exporter, SendError};
+pub use send::{Exporter, SendError, traceparent};

@@ -39,6 +39,11 @@ pub struct Exporter {
     spans: Arc<Mutex<Spans>>,
 }
 
+/// `TRACEPARENT` for what runs below this span; absent when nobody sends it anywhere.
+pub fn traceparent(span: &tracing::Span) -> Option<String> {
+    span.with_subscriber(|(id, dispatch)| dispatch.downcast_ref::<Collector>()?.traceparent(id)).flatten()
+}
+
 impl Exporter {
     /// Listens from now on, in the trace of the caller where there is one (`TRACEPARENT`).
     pub fn start(destination: Destination, traceparent: Option<&str>) -> Result<Self, SendError> {

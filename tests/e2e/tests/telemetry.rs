@@ -104,10 +104,12 @@ fn a_run_is_a_span_in_the_trace_of_its_caller_and_never_says_what_ran() {
     let collector = Collector::start(200);
     let script = "echo $TRACEPARENT; cat /etc/shadow; exit 3 # a-word-of-the-command";
     let said = collector.says(&place, &["run", "--", "sh", "-c", script]);
-    assert_eq!((said.code, said.out.as_str()), (3, format!("{PARENT}\n").as_str()), "{said:?}");
+    assert_eq!(said.code, 3, "{said:?}");
     let spans = collector.spans();
     assert_eq!(spans.len(), 1, "{spans:?}");
     let span = &spans[0];
+    // What runs inside is below the run, not beside it.
+    assert_eq!(said.out, format!("00-{TRACE}-{}-01\n", hex(&span.span_id)));
     assert_eq!(span.name, "polder.sandbox.native.exec");
     assert_eq!((hex(&span.trace_id).as_str(), hex(&span.parent_span_id).as_str()), (TRACE, "b7ad6b7169203331"));
     assert!(span.span_id.len() == 8 && span.span_id != [0; 8], "{span:?}");
@@ -182,4 +184,22 @@ fn nothing_is_sent_unless_it_was_asked_for_and_a_collector_is_in_nobodys_way() {
         let said = Said::from(command.output().expect("polder"));
         assert!(said.code == 5 && said.err.contains(wanted), "{name}: {said:?}");
     }
+}
+
+#[test]
+fn a_policy_that_speaks_of_the_trace_has_the_last_word_and_a_new_trace_enters_too() {
+    let place = Place::new();
+    let collector = Collector::start(200);
+    let said = collector.says(&place, &["run", "--env", "TRACEPARENT=mine", "--", "printenv", "TRACEPARENT"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "mine\n"), "{said:?}");
+    collector.spans();
+    let mut command = place.polder(&["run", "--", "printenv", "TRACEPARENT"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{}", collector.port));
+    let said = Said::from(command.env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20secret").output().expect("polder"));
+    let span = collector.spans().remove(0);
+    assert_eq!(said.out, format!("00-{}-{}-01\n", hex(&span.trace_id), hex(&span.span_id)), "{said:?}");
+    // Where nothing is sent the caller's own enters, as it is.
+    let mut command = place.polder(&["run", "--", "printenv", "TRACEPARENT"]);
+    let said = Said::from(command.env("TRACEPARENT", PARENT).output().expect("polder"));
+    assert_eq!(said.out, format!("{PARENT}\n"), "{said:?}");
 }
