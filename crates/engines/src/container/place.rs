@@ -63,9 +63,9 @@ impl Place {
     pub(super) fn hidden(&self) -> io::Result<(PathBuf, PathBuf)> {
         let (directory, file) = (self.root.join(HIDDEN_DIRECTORY), self.root.join("hidden-file"));
         if !directory.exists() {
-            DirBuilder::new().mode(0).create(&directory)?;
+            DirBuilder::new().mode(0o000).create(&directory)?;
             fs::write(&file, "")?;
-            fs::set_permissions(&file, Permissions::from_mode(0))?;
+            fs::set_permissions(&file, Permissions::from_mode(0o000))?;
         }
         Ok((directory, file))
     }

@@ -113,12 +113,15 @@ fn start(errand: &Errand) -> io::Result<Result<Child, Errno>> {
     let parts = errand.parts();
     let bytes = |bytes: &'_ [u8]| OsStr::from_bytes(bytes).to_owned();
     let workdir = bytes(parts.workdir);
-    std::env::set_current_dir(&workdir)
-        .map_err(|error| io::Error::other(format!("cannot enter `{}`: {error}", workdir.display())))?;
+    let is_there = fs::metadata(&workdir).map(|found| found.is_dir());
+    if !is_there.as_ref().is_ok_and(|directory| *directory) {
+        let why = is_there.err().map_or_else(|| "not a directory".to_owned(), |error| error.to_string());
+        return Err(io::Error::other(format!("cannot enter `{}`: {why}", workdir.display())));
+    }
     let mut worst = Errno(libc::ENOENT);
     for candidate in parts.candidates {
         let mut command = Command::new(bytes(candidate));
-        command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(&workdir).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some((name, rest)) = parts.argv.split_first() {
             command.arg0(bytes(name)).args(rest.iter().map(|argument| bytes(argument)));
         }
