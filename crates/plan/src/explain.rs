@@ -36,6 +36,7 @@ impl fmt::Display for Plan {
             env,
             files,
             network,
+            beside,
             workspace,
             observe,
             scope,
@@ -133,6 +134,13 @@ impl fmt::Display for Plan {
             NetworkMode::Full => "full",
         };
         out.row("network", mode, &network.origin)?;
+        if let Some(beside) = beside {
+            out.row(
+                "beside",
+                &format!("the loopback is shared with {}", beside.value.services.join(", ")),
+                &beside.origin,
+            )?;
+        }
         for peer in &network.value.allow {
             out.row("allow", &peer.value, &peer.origin)?;
         }

@@ -1,7 +1,9 @@
 //! The plan's own types.
 
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
-use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace};
+use polder_policy::{
+    Access, Beside, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,8 @@ pub struct Plan {
     pub files: FileView,
     /// What it reaches.
     pub network: Sourced<Network>,
+    /// What shares its network with it, when something does.
+    pub beside: Option<Sourced<Beside>>,
     /// How the workspace is protected from the run.
     pub workspace: Sourced<Workspace>,
     /// How closely the run is watched for what it is denied.

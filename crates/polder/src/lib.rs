@@ -84,7 +84,7 @@ pub use sandbox::{Loan, Sandbox};
 pub use service::{NoState, ServiceName, ServiceNameError};
 pub use session::Session;
 pub use shim::become_shim_if_asked;
-pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
+pub use steps::{PlannedService, PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
 pub use survey::{Surveyed, reference, survey};
 
 pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};

@@ -71,6 +71,18 @@ pub fn resolve_step(
     resolution.policy(Some(definition))
 }
 
+/// The policy for a service of a step: its sandbox, with what the service changes.
+pub fn resolve_service(
+    layers: &Layers,
+    vocabulary: &Vocabulary,
+    scope: &Scope,
+    trust: &Trust,
+    name: &str,
+) -> Result<Policy, ResolveError> {
+    let resolution = Resolution { layers, vocabulary, scope, trust };
+    resolution.policy(Some(crate::services::definition(layers, name)?))
+}
+
 impl Layers {
     /// The files that the user chose and those they extend, weakest first.
     pub(crate) fn chain(&self) -> Vec<&Document> {

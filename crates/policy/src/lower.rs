@@ -113,6 +113,7 @@ impl Lower<'_> {
         document.default = tree.get("sandbox").and_then(|node| Some(self.sourced(node.text()?.to_owned(), node.line)));
         document.env_defaults = tree.get("sandbox_defaults").and_then(|defaults| self.env_list(defaults));
         document.steps = self.steps(tree);
+        document.services = self.services(tree);
         document.max_parallelism = tree.entry("max_parallelism").and_then(|entry| self.count(&entry.node));
         document.enforce = tree.entry("enforce").map(|entry| self.sandbox(&entry.node, entry.line));
         document.allow_unsandboxed =
@@ -137,6 +138,7 @@ impl Lower<'_> {
             default: None,
             env_defaults: None,
             steps: Vec::new(),
+            services: Vec::new(),
             max_parallelism: None,
             enforce: None,
             allow_unsandboxed: None,

@@ -109,6 +109,29 @@ fn making_and_removing_a_file_outside() {
 }
 
 #[test]
+fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language() {
+    let place = Place::new();
+    // Without a repository every new name is looked at, lest it become one.
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    place.write("other/data", "");
+    let file = text(&place.dir().join("other/new"));
+    let shell = format!("echo x > {file}");
+    let python = format!("python3 -c 'open(\"{file}\", \"w\")'");
+    let told = |observe: &str, script: &str| {
+        let said = place.says(&["run", "--engine", "native", "--observe", observe, "--", "sh", "-c", script]);
+        assert_ne!(said.code, 0, "it was not blocked: {script}");
+        said.err.contains(&format!("blocked file-write of {file}"))
+    };
+    for script in [&shell, &python] {
+        let control = Command::new("sh").args(["-c", script]).current_dir(place.work()).status().expect("sh");
+        assert!(control.success(), "the control fails: {script}");
+    }
+    assert!(told("cheap", &shell) && told("exact", &shell) && told("exact", &python));
+    // How it opens a file is how thousands are written, so this is where the default saves its look.
+    assert!(!told("cheap", &python), "docs/violations.md says that the default does not see this");
+}
+
+#[test]
 fn writing_a_protected_file() {
     let place = Place::new();
     assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());

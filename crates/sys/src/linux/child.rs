@@ -41,10 +41,11 @@ pub(crate) enum Stage {
     Start,
     Outer,
     Program,
+    Join,
 }
 
 impl Stage {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Lifeline,
         Self::Network,
         Self::Recipe,
@@ -71,6 +72,7 @@ impl Stage {
         Self::Start,
         Self::Outer,
         Self::Program,
+        Self::Join,
     ];
 
     pub(crate) fn from_number(number: i32) -> Option<Self> {
@@ -105,6 +107,7 @@ impl Stage {
             Self::Workdir => ("enter the working directory", "chdir"),
             Self::Start => ("start the command", "clone"),
             Self::Outer => ("attach what the program is to show", "move_mount"),
+            Self::Join => ("join the network of other sandboxes", "setns"),
             Self::Program => ("execute the program that builds the sandbox", "execve"),
         }
     }

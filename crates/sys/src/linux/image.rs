@@ -239,7 +239,7 @@ variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
 variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
 variants!(Root, Root { 0 = Made {}, 1 = Found {} });
-variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
+variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {}, 2 = Shared {} });
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
 variants!(Observe, Observe { 0 = Off {}, 1 = Cheap {}, 2 = Exact {} });
 variants!(Identity, Identity { 0 = Same { uid, gid }, 1 = Range { uid, gid, base, count }, 2 = HostRoot {} });

@@ -152,6 +152,8 @@ impl Root {
 pub enum NetNamespace {
     /// One of its own, with a loopback.
     Own,
+    /// One that it shares with other sandboxes, with a loopback; it was entered before the first process began.
+    Shared,
     /// The host's.
     Host,
 }
