@@ -260,7 +260,7 @@ pub(crate) struct DoctorArgs {
 #[command(
     after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of \
 their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of \
-files that could not be read or removed; run again with --observe exact."
+files that could not be read or removed, and not of all that could not be written; run again with --observe exact."
 )]
 pub(crate) struct ExplainArgs {
     /// The run, by its name or the beginning of it; the newest when no name is given.
