@@ -33,7 +33,20 @@ pub fn daemons() -> Vec<Daemon> {
 
 /// The whole of a program of tests that need a daemon. Where none is declared they are listed as ignored.
 pub fn with_daemons(tests: &[(&'static str, fn())]) -> ExitCode {
-    let missing = daemons().is_empty();
+    all(tests, daemons().is_empty())
+}
+
+/// The same for tests that need a runtime of Docker's with a kernel of its own, which `POLDER_TEST_RUNTIME` names.
+pub fn with_runtime(tests: &[(&'static str, fn())]) -> ExitCode {
+    all(tests, docker().is_none() || std::env::var_os("POLDER_TEST_RUNTIME").is_none())
+}
+
+/// Docker, where it is declared.
+pub fn docker() -> Option<Daemon> {
+    daemons().into_iter().find(|daemon| daemon.engine == "docker")
+}
+
+fn all(tests: &[(&'static str, fn())], missing: bool) -> ExitCode {
     let trial = |(name, test): &(&'static str, fn())| {
         let test = *test;
         Trial::test(*name, move || {
