@@ -32,5 +32,5 @@ mod store;
 
 pub use claim::{Claim, ClaimError, Owner, claim};
 pub use listing::{Cleared, Listed, clear, list};
-pub use state::{StateError, state};
+pub use state::{StateError, state, state_path};
 pub use store::{StoreError, place, resolved};

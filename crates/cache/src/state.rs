@@ -42,6 +42,11 @@ pub enum StateError {
     },
 }
 
+/// Where that is.
+pub fn state_path(store: &Path, name: &str) -> PathBuf {
+    store.with_file_name("services").join(name)
+}
+
 /// The directory of a service, beside the store of caches; made when it is not there. The name is safe as a file name.
 pub fn state(store: &Path, name: &str, owner: Option<Owner>) -> Result<PathBuf, StateError> {
     let services = store.with_file_name("services");

@@ -263,7 +263,7 @@ pub(crate) struct DoctorArgs {
 #[command(
     after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of \
 their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of \
-files that could not be read or removed; run again with --observe exact."
+files that could not be read or removed, and not of all that could not be written; run again with --observe exact."
 )]
 pub(crate) struct ExplainArgs {
     /// The run, by its name or the beginning of it; the newest when no name is given.
@@ -302,7 +302,7 @@ pub(crate) struct WhyArgs {
   polder learn --to ci.yaml -- make test       another file; `polder run --config ci.yaml` uses it
   polder learn --tighten -- make test          what the policy grants and the command does not ask for
 
-Every rule stays enforced meanwhile. Keys, tokens, sessions of browsers, histories of shells, the whole network and \
+Every rule stays enforced meanwhile, unless --permissive is given and permitted. Keys, tokens, sessions of browsers, histories of shells, the whole network and \
 protected files are listed in the file and never granted by themselves. What earlier calls learnt for a file is \
 remembered; removing the file begins anew. Every round runs the command.
 
@@ -319,6 +319,10 @@ pub(crate) struct LearnArgs {
     /// Say what the policy grants and the command does not ask for; write nothing.
     #[arg(long, help_heading = "Learning")]
     pub(crate) tighten: bool,
+    /// Let the command read what the host has beside its policy, without keys, tokens and sockets, and learn in one round what it
+    /// uses of that. Only where a user or system file says `allow_permissive: true`; always in the audit log.
+    #[arg(long, conflicts_with = "tighten", help_heading = "Learning")]
+    pub(crate) permissive: bool,
     /// Print what was learnt as JSON, after what the command prints.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -1,8 +1,9 @@
 //! `polder learn`: run a command, see what it is denied, and write the smallest policy that lets it.
 //!
-//! Every rule stays enforced while it learns. So a command comes as far as its first missing thing, or further if it goes on
+//! Every rule stays enforced while it learns, unless `--permissive` is given and permitted (`lend.rs`). So a command comes as far as its first missing thing, or further if it goes on
 //! without: another call, or another round, comes further with what was learnt before.
 
+mod lend;
 mod lesson;
 mod memory;
 mod page;
@@ -11,13 +12,14 @@ mod worry;
 
 use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, printable, say};
-use crate::render::text::{home, tolerate_closed};
+use crate::render::text::tolerate_closed;
 use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
 use lesson::{Lesson, Worry};
 use memory::Memory;
 use polder::config::{self, Files};
-use polder::{Ending, Planned, Violation};
+use polder::deeds::{Deeds, Kind, Weight};
+use polder::{Ending, Loan, Planned, Standing, Violation, Wish, World, trust};
 use polder_run::Parting;
 use polder_sys::wait::{self, Signals};
 use serde_json::json;
@@ -25,6 +27,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use worry::Ground;
 
 /// The project's file that is written when no other is named.
 const FILE: &str = "polder.yaml";
@@ -35,22 +38,27 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     if args.tighten {
         return tighten::tighten(args);
     }
-    let LearnArgs { policy, to, rounds, tighten: _, json, command } = args;
+    let LearnArgs { policy, to, rounds, tighten: _, permissive, json, command } = args;
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let mut memory = Memory::of(place(policy, to.as_ref(), &environment)?, &environment)?;
-    let (mut name, mut home, mut last) = (None, home(), 0);
     policy.allow.iter().for_each(|grant| memory.lesson.give(grant));
+    let mut policy = watching(policy)?;
+    // The file counts before anybody trusts it, because it is what this very command wrote.
+    policy.trust |= memory.is_ours && to.is_none();
+    let planned = policy.sandbox().plan(command.clone())?;
+    let (name, ground) = ground(&planned);
+    let loan = if *permissive { borrow(&planned, &environment)? } else { Loan::none() };
+    let worry = |path: &Path| worry::worry(path, &ground);
+    let mut last = 0;
     for _ in 0..*rounds {
-        let mut policy = watching(policy)?;
-        // The file counts before anybody trusts it, because it is what this very command wrote.
-        policy.trust |= memory.is_ours && to.is_none();
-        policy.allow.extend(memory.lesson.grants(&|path| worry::worry(path, &home)));
-        let planned = policy.sandbox().plan(command.clone())?;
-        name = planned.policy().name.clone();
-        home.clone_from(&planned.host().user.home);
+        memory.lesson.review(&worry);
+        let mut policy = policy.clone();
+        policy.allow.extend(memory.lesson.grants(&worry));
         let violations;
+        let planned = policy.sandbox().lend(loan.clone()).plan(command.clone())?;
+        memory.lesson.begin(started(&planned, &loan), &worry);
         (violations, last) = once(planned)?;
-        if !memory.lesson.add(&violations, &|path| worry::worry(path, &home)) {
+        if !memory.lesson.add(&violations, &worry) {
             break;
         }
     }
@@ -58,7 +66,6 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         say("the command asked for nothing that it does not have; no policy is needed, and none was written");
         return Ok(last);
     }
-    let worry = |path: &Path| worry::worry(path, &home);
     let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &worry);
     memory
         .write(&text)
@@ -71,6 +78,49 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         summary(&memory, to.is_some(), last, &worry).iter().for_each(|line| say(line));
     }
     Ok(last)
+}
+
+/// The name of the sandbox, and what paths are judged by.
+fn ground(planned: &Planned) -> (Option<String>, Ground) {
+    let written = planned.plan().written_places().map(Path::to_owned).collect();
+    (planned.policy().name.clone(), Ground { home: planned.host().user.home.clone(), written })
+}
+
+/// What the command is lent, if somebody permits it. It is in the log before the command starts.
+fn borrow(planned: &Planned, environment: &BTreeMap<OsString, OsString>) -> Result<Loan, Failure> {
+    let by = config::permissive(environment)?;
+    if planned.plan().world != World::Made || planned.plan().image.is_some() {
+        return Err(Failure::new(
+            "--permissive needs an engine that makes a file system of the host's own programs, such as `native`",
+        ));
+    }
+    let kept = trust::store(environment).and_then(|store| store.parent()?.canonicalize().ok());
+    let lend::Found { loan, left_out } = lend::find(planned, kept.as_deref());
+    let places: Vec<String> = loan.places.iter().map(|place| place.display().to_string()).collect();
+    let data = json!({"verb": "learn --permissive", "by": by.to_string(), "lent": places,
+        "hidden": loan.hidden.len(), "words": planned.plan().command.len()});
+    let warning = Deeds::of(environment)?.record(Kind::Grant, Weight::Elevation, &data)?;
+    warning.iter().for_each(|warning| say(warning));
+    say(&printable(&format!(
+        "warning: --permissive ({by}): the command can read {} places of the host beyond its policy; {} sensitive files in them \
+         stay hidden, nothing more can be written or reached",
+        places.len(),
+        loan.hidden.len(),
+    )));
+    if let Some(first) = left_out.first() {
+        let more = left_out.len() - 1;
+        say(&printable(&format!("not lent: {first}; and {more} more places")).replace('\n', "\\n"));
+    }
+    Ok(loan)
+}
+
+/// The program of the command, where it is only lent. Its execution is the one that nobody watches.
+fn started(planned: &Planned, loan: &Loan) -> Option<PathBuf> {
+    let is_lent = |path: &Path| {
+        loan.places.iter().any(|place| path.starts_with(place))
+            && matches!(planned.plan().standing(path, Wish::Read), Standing::Denied(_))
+    };
+    planned.plan().candidates().into_iter().find(|path| path.is_file()).filter(|path| is_lent(path))
 }
 
 /// One run on our own streams: what it was denied, and its exit code.

@@ -31,10 +31,10 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
         Some(name) => policy.sandbox().service(name.clone()),
         None => policy.sandbox(),
     };
-    let planned = sandbox.plan(command.clone())?;
     if dry_run {
-        return print_plan(&planned, json);
+        return print_plan(&sandbox.only_look().plan(command)?, json);
     }
+    let planned = sandbox.plan(command.clone())?;
     if service.is_some() {
         return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
     }

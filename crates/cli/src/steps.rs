@@ -13,7 +13,7 @@ use crate::exit::{Failure, printable};
 use crate::render::json;
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
-use polder::{PlannedSteps, Report, StepEvent, StepResult, StepsAsked, steps_exit_code};
+use polder::{Planned, PlannedService, PlannedSteps, Report, StepEvent, StepResult, StepsAsked, steps_exit_code};
 use polder_sys::wait::{self, Signals};
 use serde_json::{Value, json};
 use show::Show;
@@ -29,7 +29,8 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
         at_once: max_parallelism.map(Into::into),
         pull_request: github::pull_request()?,
     };
-    let planned = policy.sandbox().plan_steps(&asked)?;
+    let sandbox = policy.sandbox();
+    let planned = if dry_run { sandbox.only_look() } else { sandbox }.plan_steps(&asked)?;
     if planned.steps().is_empty() {
         return Err(Failure::new("the configuration has no steps; write some below `steps:`"));
     }
@@ -96,12 +97,14 @@ fn print_plan(planned: &PlannedSteps, as_json: bool) -> Result<u8, Failure> {
     let mut list = Vec::new();
     for step in planned.steps() {
         let run = step.planned();
-        refused |= matches!(run.report(), Report::Refused(_));
+        let services = step.services().iter().map(|service| service.planned());
+        refused |= services.chain([run]).any(|run| matches!(run.report(), Report::Refused(_)));
         if as_json {
             let mut object = json::plan(run);
             if let Some(object) = object.as_object_mut() {
                 object.insert("step".to_owned(), step.name().into());
                 object.insert("waitsFor".to_owned(), step.waits_for().into());
+                object.insert("services".to_owned(), step.services().iter().map(service_json).collect());
             }
             list.push(object);
             continue;
@@ -110,17 +113,33 @@ fn print_plan(planned: &PlannedSteps, as_json: bool) -> Result<u8, Failure> {
             [] => String::new(),
             names => format!(", after {}", names.join(", ")),
         };
-        let how = match run.report() {
-            Report::Fits { fit, reason } => format!("engine {} ({reason})", fit.engine),
-            Report::Refused(unfit) => format!("refused: {unfit}"),
-        };
-        let sandbox = run.plan().sandbox.as_deref().map(|name| format!("sandbox {name}, ")).unwrap_or_default();
-        print(&printable(&format!("{}: {sandbox}{how}{waits}", step.name())))?;
+        print(&printable(&format!("{}: {}{waits}", step.name(), how(run))))?;
+        for service in step.services() {
+            print(&printable(&format!("  beside it {}: {}", service.name(), how(service.planned()))))?;
+        }
     }
     if as_json {
         print(&json!({"atOnce": planned.at_once(), "steps": list}).to_string())?;
     }
     Ok(if refused { crate::exit::FAILED } else { 0 })
+}
+
+/// Where a run goes.
+fn how(run: &Planned) -> String {
+    let how = match run.report() {
+        Report::Fits { fit, reason } => format!("engine {} ({reason})", fit.engine),
+        Report::Refused(unfit) => format!("refused: {unfit}"),
+    };
+    let sandbox = run.plan().sandbox.as_deref().map(|name| format!("sandbox {name}, ")).unwrap_or_default();
+    format!("{sandbox}{how}")
+}
+
+fn service_json(service: &PlannedService) -> Value {
+    let mut object = json::plan(service.planned());
+    if let Some(object) = object.as_object_mut() {
+        object.insert("service".to_owned(), service.name().into());
+    }
+    object
 }
 
 fn tell_json(event: &StepEvent<'_>) -> io::Result<()> {

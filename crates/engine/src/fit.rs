@@ -206,6 +206,13 @@ impl Fitted {
         &self.plan
     }
 
+    /// The same plan with this variable: one that tells the run from others, so that it is no part of what was decided and
+    /// is in no hash. Only for what grants nothing.
+    pub fn telling(mut self, name: &str, value: &str) -> Self {
+        Arc::make_mut(&mut self.plan).env.insert(name.into(), value.into());
+        self
+    }
+
     /// The facts that the judgement stands on.
     pub fn host(&self) -> &HostFacts {
         &self.host

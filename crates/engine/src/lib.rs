@@ -18,6 +18,12 @@ pub use session::Session;
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};
 
+/// An engine whose runs can share a network: a loopback, on which they reach each other and nobody else reaches them.
+pub trait SharesNetwork {
+    /// Whether somebody on the network of this session listens on a port. Without a network nobody does.
+    fn listens(&self, session: &Session, port: u16) -> std::io::Result<bool>;
+}
+
 /// What enforces a policy. Engines are values in a list; nothing outside their folder knows their names.
 pub trait Engine: Send + Sync {
     /// The name in configuration, flags and reports.
@@ -49,6 +55,11 @@ pub trait Engine: Send + Sync {
     /// Whether it watches a run for what it is denied.
     fn observes(&self) -> bool {
         false
+    }
+
+    /// How runs of one session share a network of their own, where they can.
+    fn shared_network(&self) -> Option<&dyn SharesNetwork> {
+        None
     }
 
     /// Whose file system a command sees. A plan is made for a world, so that it promises no path that cannot be there.

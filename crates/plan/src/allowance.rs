@@ -59,6 +59,8 @@ pub enum Says {
     YesPrivate,
     /// The kernel's part of the sandbox: what is there is there.
     Kernel,
+    /// A directory that the sandbox makes, for what is shown somewhere below it.
+    Made,
     /// Nothing of the kind is shown.
     NotShown,
     /// It can be read and not written.
@@ -126,7 +128,8 @@ impl Allowance {
             return Says::Hidden;
         }
         if read.max(write).is_none() {
-            return Says::NotShown;
+            let mut places = self.read.iter().chain(&self.write).map(Path::new).chain([Path::new(ALLOWANCE)]);
+            return if places.any(|place| place.starts_with(path)) { Says::Made } else { Says::NotShown };
         }
         if private.is_some() && private == read.max(write) {
             return Says::YesPrivate;
@@ -200,13 +203,11 @@ fn protected(plan: &Plan) -> Vec<Protected> {
         what: mask.path.to_string(),
         grant: mask.lifted_by.as_ref().and_then(|rule| lifting(rule.into())),
     });
-    let reserved = files.reserved.iter().map(|Reserved { directory, name, origin: _ }| match directory {
-        None => Protected { what: name.clone(), grant: lifting(format!("**/{name}").into()) },
-        Some(directory) => {
-            let path = directory.as_path().join(name);
-            let relative = path.strip_prefix(plan.workspace_guest().as_path()).ok().map(Path::to_owned);
-            Protected { what: path.display().to_string(), grant: relative.and_then(lifting) }
-        }
+    let reserved = files.reserved.iter().map(|Reserved { directory, name, origin: _, lifted_by }| Protected {
+        what: directory
+            .as_ref()
+            .map_or_else(|| name.clone(), |directory| directory.as_path().join(name).display().to_string()),
+        grant: lifted_by.as_ref().and_then(|rule| lifting(rule.into())),
     });
     exist.chain(reserved).collect()
 }

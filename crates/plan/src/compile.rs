@@ -5,7 +5,7 @@ use crate::plan::{Identity, Plan, World};
 use crate::trace;
 use crate::view::{self, Viewed};
 use polder_facts::{GuestPath, HostFacts, Origin, Sourced, UserFacts};
-use polder_policy::Policy;
+use polder_policy::{NetworkMode, Policy};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,9 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
     if command.iter().any(|argument| argument.as_encoded_bytes().contains(&0)) {
         faults.push(Fault::new(Origin::BuiltIn, "an argument contains a NUL byte", "no program can receive it"));
     }
+    if let Some(Sourced { value: _, origin }) = &policy.beside {
+        faults.extend(unshareable(policy, origin));
+    }
     let Viewed { files, workdir, caches } = match view::build(world, policy, host, &identity) {
         Ok(viewed) if faults.is_empty() => viewed,
         Ok(_) => return Err(Faults(faults)),
@@ -125,6 +128,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         env: inside,
         files,
         network: policy.network.clone(),
+        beside: policy.beside.clone(),
         workspace: policy.workspace.clone(),
         observe: policy.observe.clone(),
         scope: policy.scope.clone(),
@@ -136,6 +140,22 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         accept: policy.accept.clone(),
         unsandboxed_permitted: policy.allow_unsandboxed.as_ref().map(|said| said.origin.clone()),
         engine_options,
+    })
+}
+
+/// Why a command cannot share its network.
+fn unshareable(policy: &Policy, origin: &Origin) -> Option<Fault> {
+    let mode = policy.network.value.mode;
+    (mode != NetworkMode::None).then(|| {
+        Fault::new(
+            origin.clone(),
+            format!(
+                "services are reached on a loopback, and the network is `{}` by {}",
+                mode.name(),
+                policy.network.origin
+            ),
+            "give the step and its services sandboxes with `network: false`",
+        )
     })
 }
 

@@ -36,6 +36,7 @@ impl fmt::Display for Plan {
             env,
             files,
             network,
+            beside,
             workspace,
             observe,
             scope,
@@ -90,6 +91,7 @@ impl fmt::Display for Plan {
                 Role::Bind => "bind",
                 Role::Cache => "cache",
                 Role::State => "state",
+                Role::Lent => "lent",
             };
             let apart = shown.role == Role::Workspace && workspace.value.mode != WorkspaceMode::Direct;
             let access = match shown.access {
@@ -116,7 +118,7 @@ impl fmt::Display for Plan {
         for pinned in &files.pinned {
             out.row("pinned", &pinned.to_string(), "")?;
         }
-        for Reserved { directory, name, origin } in &files.reserved {
+        for Reserved { directory, name, origin, lifted_by: _ } in &files.reserved {
             let place = directory.as_ref().map_or("any directory".to_owned(), ToString::to_string);
             out.row("reserved", &format!("`{name}` in {place}"), origin)?;
         }
@@ -132,6 +134,13 @@ impl fmt::Display for Plan {
             NetworkMode::Full => "full",
         };
         out.row("network", mode, &network.origin)?;
+        if let Some(beside) = beside {
+            out.row(
+                "beside",
+                &format!("the loopback is shared with {}", beside.value.services.join(", ")),
+                &beside.origin,
+            )?;
+        }
         for peer in &network.value.allow {
             out.row("allow", &peer.value, &peer.origin)?;
         }

@@ -24,6 +24,7 @@ pub use plan::{
     Caches, Configuration, FileView, Identity, Kept, Mask, MaskKind, Plan, Reserved, Role, Scope, Sharing, Shown,
     Swept, SystemEntry, SystemKind, World, Written,
 };
-pub use sensitive::{is_probing, risk};
-pub use standing::{Denied, Standing, Way, Wish};
-pub use view::{BORROWED, STATE};
+pub use sensitive::{Sensitive, is_probing, risk};
+pub use standing::{Denied, MOUNTS, Standing, Way, Wish};
+pub use trace::{TRACEPARENT, carries_trace};
+pub use view::{BORROWED, LENT, STATE};

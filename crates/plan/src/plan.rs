@@ -1,10 +1,12 @@
 //! The plan's own types.
 
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
-use polder_policy::{Access, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace};
+use polder_policy::{
+    Access, Beside, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What will happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Plan {
     pub files: FileView,
     /// What it reaches.
     pub network: Sourced<Network>,
+    /// What shares its network with it, when something does.
+    pub beside: Option<Sourced<Beside>>,
     /// How the workspace is protected from the run.
     pub workspace: Sourced<Workspace>,
     /// How closely the run is watched for what it is denied.
@@ -84,6 +88,13 @@ impl Plan {
     pub fn workspace_guest(&self) -> &GuestPath {
         let workspace = self.files.shown.iter().find(|shown| shown.role == Role::Workspace);
         workspace.map_or(&self.workdir, |shown| &shown.guest)
+    }
+
+    /// Places of the host that commands write: the workspace, in every run or in another, and what this one may write.
+    /// Links in them are theirs.
+    pub fn written_places(&self) -> impl Iterator<Item = &Path> {
+        let writes = |shown: &&Shown| shown.role == Role::Workspace || shown.access == Access::ReadWrite;
+        self.files.shown.iter().filter(writes).map(|shown| shown.host.as_path())
     }
 }
 
@@ -178,6 +189,8 @@ pub enum Role {
     Cache,
     /// A service keeps it, and nobody else is shown it.
     State,
+    /// It is let through while a command is learnt, and the policy does not show it.
+    Lent,
 }
 
 /// Directories that are kept between runs. They are shown like other paths; this says what has to be there first.
@@ -265,6 +278,8 @@ pub struct Reserved {
     pub name: String,
     /// The rule.
     pub origin: Origin,
+    /// What a grant has to name to lift it, where one can.
+    pub lifted_by: Option<String>,
 }
 
 /// A file that is set aside when the run has ended: renamed, so that nothing obeys it and nothing is lost.

@@ -1,5 +1,6 @@
 //! Which paths hold what nobody should give away lightly, and which ones programs ask for in passing. Pure.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Below the home directory, with what is there.
@@ -110,6 +111,30 @@ pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     own.or_else(around).or_else(other).or_else(named).or_else(ending).map(|(_, why)| *why)
 }
 
+/// Everything that is sensitive by itself, for whoever walks through a tree from above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sensitive {
+    places: BTreeSet<PathBuf>,
+}
+
+impl Sensitive {
+    /// What there is in these homes and elsewhere on the machine.
+    pub fn in_homes<'a>(homes: impl IntoIterator<Item = &'a Path>) -> Self {
+        let own = homes.into_iter().flat_map(|home| IN_HOME.iter().map(|(name, _)| home.join(name)));
+        let other = ELSEWHERE.iter().map(|(place, _)| PathBuf::from(place));
+        Self { places: own.chain(other).collect() }
+    }
+
+    /// Whether this very path is one. What lies in it was not reached.
+    pub fn begin_at(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.places.contains(path)
+            || NAMED.iter().any(|(whole, _)| name == *whole || name.strip_prefix(whole).is_some_and(is_variant))
+            || ENDINGS.iter().any(|(ending, _)| name.ends_with(ending))
+            || IN_EVERY_HOME.iter().any(|(whole, _)| name == *whole)
+    }
+}
+
 /// The home directory that a path is in, whoever it belongs to: root can read them all.
 fn home_around(path: &Path) -> Option<PathBuf> {
     let below = |homes: &str| Some(Path::new(homes).join(path.strip_prefix(homes).ok()?.components().next()?));
@@ -179,6 +204,21 @@ pub fn is_probing(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_of_a_path_is_found_on_the_way_to_it() {
+        let home = Path::new("/home/ann");
+        let secrets = Sensitive::in_homes([home]);
+        for path in
+            ["/home/ann/.ssh/id", "/home/ann/.config/gh/hosts.yml", "/srv/x/.env", "/etc/ssl/private/a", "/a/b.pem"]
+        {
+            let path = Path::new(path);
+            assert!(risk(path, home).is_some() && path.ancestors().any(|part| secrets.begin_at(part)), "{path:?}");
+        }
+        for path in ["/home/ann/data", "/home/ann/.config", "/srv/x/.envrc", "/etc/ssl"] {
+            assert!(!Path::new(path).ancestors().any(|part| secrets.begin_at(part)), "{path}");
+        }
+    }
 
     #[test]
     fn what_holds_keys_is_told_also_from_above_and_below() {

@@ -54,7 +54,8 @@ pub enum Way {
     Other(String),
 }
 
-const MOUNTS: &str = "the mount namespace";
+/// What keeps from a command what is not shown.
+pub const MOUNTS: &str = "the mount namespace";
 const READ_ONLY: &str = "a read-only mount";
 
 impl Plan {
@@ -63,7 +64,8 @@ impl Plan {
         if ["/proc", "/sys", "/dev", "/run/polder"].iter().any(|own| path.starts_with(own)) {
             return Standing::Kernel;
         }
-        let holder = self.files.shown.iter().filter(|shown| path.starts_with(shown.guest.as_path()));
+        let by_policy = self.files.shown.iter().filter(|shown| shown.role != Role::Lent);
+        let holder = by_policy.filter(|shown| path.starts_with(shown.guest.as_path()));
         if let Some(shown) = holder.max_by_key(|shown| shown.guest.as_path().components().count()) {
             return self.in_shown(shown, path, wish);
         }
@@ -114,7 +116,7 @@ impl Plan {
                 }
                 Role::Cache => ("cache, read-only", Way::Other("the policy makes this cache read-only".to_owned())),
                 Role::State => ("state, read-only", Way::Other("a service can write its state".to_owned())),
-                Role::Bind => ("bind, read-only", Way::Show),
+                Role::Bind | Role::Lent => ("bind, read-only", Way::Show),
             };
             let rule = format!("{what} ({})", shown.origin);
             return Standing::Denied(Denied { host, rule, layer: READ_ONLY, way });

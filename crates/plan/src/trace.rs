@@ -10,17 +10,27 @@ use std::ffi::OsString;
 /// The longest list of vendors that enters; the specification asks for at least this much.
 const STATE_BYTES_MAX: usize = 512;
 
+/// By what a command learns of the span that it runs below.
+pub const TRACEPARENT: &str = "TRACEPARENT";
+
+/// Whether a policy leaves it to polder which trace its command belongs to.
+pub fn carries_trace(rules: &EnvRules) -> bool {
+    !speaks_of(rules, TRACEPARENT)
+}
+
+fn speaks_of(rules: &EnvRules, name: &str) -> bool {
+    let taken_away = rules.pass.iter().any(|pattern| pattern.value.negated && pattern.value.glob == name);
+    taken_away || rules.set.iter().any(|set| set.value.0 == name)
+}
+
 /// The variables of the caller's trace, unless the policy speaks about them itself.
 pub(crate) fn context(rules: &EnvRules, host: &BTreeMap<OsString, OsString>) -> Vec<(OsString, OsString)> {
-    let spoken = |name: &str| {
-        let taken_away = rules.pass.iter().any(|pattern| pattern.value.negated && pattern.value.glob == name);
-        taken_away || rules.set.iter().any(|set| set.value.0 == name)
-    };
+    let spoken = |name: &str| speaks_of(rules, name);
     let text = |name: &str| host.get(&OsString::from(name)).and_then(|value| value.to_str());
-    let Some(parent) = text("TRACEPARENT").filter(|parent| is_parent(parent) && !spoken("TRACEPARENT")) else {
+    let Some(parent) = text(TRACEPARENT).filter(|parent| is_parent(parent) && !spoken(TRACEPARENT)) else {
         return Vec::new();
     };
-    let mut context = vec![("TRACEPARENT".into(), parent.into())];
+    let mut context = vec![(TRACEPARENT.into(), parent.into())];
     let is_state =
         |state: &&str| state.len() <= STATE_BYTES_MAX && state.chars().all(|c| c.is_ascii_graphic() || c == ' ');
     if let Some(state) = text("TRACESTATE").filter(is_state).filter(|_| !spoken("TRACESTATE")) {

@@ -44,6 +44,9 @@ pub const BORROWED: &str = "/run/objects";
 /// Where a service finds what it keeps between its starts. The same for every service, so that its own settings can say it.
 pub const STATE: &str = "/var/lib/service";
 
+/// Who asks for what is let through while a command is learnt.
+pub const LENT: &str = "--permissive";
+
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
 
@@ -249,7 +252,7 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             guest,
             access: *access,
             directory: resolved.entry == Entry::Directory,
-            role: Role::Bind,
+            role: if *origin == Origin::Flag(LENT.to_owned()) { Role::Lent } else { Role::Bind },
             origin: origin.clone(),
         });
     }
@@ -359,7 +362,10 @@ impl Masks<'_> {
                 if kind == MaskKind::Protect && self.is_lifted(&pattern.0) {
                     continue;
                 }
-                self.lifted_by = Some(pattern.0.clone()).filter(|_| kind == MaskKind::Protect);
+                // A grant of a path outside of the workspace would show it, and lift nothing.
+                let within =
+                    is_glob(&pattern.0) || self.host.tree.root.join(&pattern.0).starts_with(&self.host.tree.root);
+                self.lifted_by = Some(pattern.0.clone()).filter(|_| kind == MaskKind::Protect && within);
                 self.add_pattern(kind, pattern, origin);
             }
         }
@@ -403,7 +409,8 @@ impl Masks<'_> {
         }
         match text.strip_prefix("**/") {
             Some(name) if !is_glob(name) && !name.contains('/') => {
-                let reserved = Reserved { directory: None, name: name.to_owned(), origin: origin.clone() };
+                let lifted_by = self.lifted_by.clone();
+                let reserved = Reserved { directory: None, name: name.to_owned(), origin: origin.clone(), lifted_by };
                 self.view.reserved.push(reserved);
             }
             _ => self.view.partial_patterns.push(Sourced::new(text.clone(), origin.clone())),
@@ -470,7 +477,9 @@ impl Masks<'_> {
                     if kind == MaskKind::Protect {
                         let Ok(directory) = to_guest(&base, &guest, &directory) else { return };
                         let name = name.to_string_lossy().into_owned();
-                        let reserved = Reserved { directory: Some(directory), name, origin: origin.clone() };
+                        let relative = current.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
+                        let lifted_by = relative.filter(|_| self.lifted_by.is_some()).map(str::to_owned);
+                        let reserved = Reserved { directory: Some(directory), name, origin: origin.clone(), lifted_by };
                         if !self.view.reserved.contains(&reserved) {
                             self.view.reserved.push(reserved);
                         }
@@ -558,7 +567,9 @@ impl Masks<'_> {
         }
         let missing = matches!(self.host.tree.entries.get(path), None | Some(Entry::Missing));
         if !missing || !self.view.reserved.is_empty() {
+            self.lifted_by = relative.map(str::to_owned);
             self.add_path(MaskKind::Protect, path, origin);
+            self.lifted_by = None;
             return;
         }
         for (base, guest, access) in self.shown_with(path) {

@@ -3,7 +3,6 @@
 use crate::audit::{self, Recorder};
 use crate::error::Error;
 use crate::records::{self, Records};
-use crate::trust;
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
     AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
@@ -147,23 +146,9 @@ impl Said {
         Recorder::new(audit::directory(environment), mode, records).with(granted, project, prefix)
     }
 
-    /// The same policy, with what polder remembers about runs and trust out of reach, and with what every run obeys
-    /// protected: a workspace or a bind can lie around it.
+    /// The same policy with what every run obeys protected: a workspace or a bind can lie around it. What polder keeps
+    /// itself needs no rule: a plan hides it.
     pub(crate) fn shielded(&self, mut policy: Policy, environment: &BTreeMap<OsString, OsString>) -> Policy {
-        let own = [
-            audit::directory(environment),
-            records::directory(environment),
-            records::learned(environment),
-            trust::store(environment),
-        ];
-        for path in own.into_iter().flatten() {
-            let binds = policy.binds.iter().map(|bind| bind.value.host.as_path());
-            let reached =
-                std::iter::once(self.scope.workspace_root.as_path()).chain(binds).any(|shown| path.starts_with(shown));
-            if let Some(text) = path.to_str().filter(|_| reached) {
-                policy.deny_read.push(Sourced::built_in(PathPattern(text.to_owned())));
-            }
-        }
         let places: Vec<PathBuf> =
             policy.binds.iter().map(|bind| caches::resolved(bind.value.host.as_path())).collect();
         let root = self.scope.workspace_root.as_path();
@@ -193,6 +178,15 @@ impl Said {
 
 /// Which deeds are recorded, by the files of the system and of the user alone.
 pub(crate) fn audit_mode(environment: &BTreeMap<OsString, OsString>) -> Result<Option<AuditMode>, Error> {
+    Ok(own_layers(environment)?.audit().map(|mode| mode.value))
+}
+
+/// Who permits that a command reads beyond its policy while it is learnt, by the files of the system and of the user alone.
+pub fn permissive(environment: &BTreeMap<OsString, OsString>) -> Result<Origin, Error> {
+    Ok(own_layers(environment)?.permissive().map_err(Faults::from)?)
+}
+
+fn own_layers(environment: &BTreeMap<OsString, OsString>) -> Result<Layers, Error> {
     let home = home(environment);
     let (mut documents, mut faults) = (Vec::new(), Vec::new());
     for place in own_sources(&home, environment, &mut faults) {
@@ -206,8 +200,7 @@ pub(crate) fn audit_mode(environment: &BTreeMap<OsString, OsString>) -> Result<O
     if !faults.is_empty() {
         return Err(Faults(faults).into());
     }
-    let layers = Layers { documents, environment: Vec::new(), overrides: Overrides::none() };
-    Ok(layers.audit().map(|mode| mode.value))
+    Ok(Layers { documents, environment: Vec::new(), overrides: Overrides::none() })
 }
 
 struct Place {

@@ -26,6 +26,8 @@ pub enum Weight {
     Light,
     /// It goes without a protection, or gives somebody more than before.
     Heavy,
+    /// It goes beyond what was decided: it is in the log, whatever a file says about that, or it is not done.
+    Elevation,
 }
 
 /// Why something is not done: it would not be in the log.
@@ -47,11 +49,10 @@ impl Deeds {
 
     /// Writes down what is about to be done; an error means that it must not be, and the answer is a warning.
     pub fn record(&self, kind: Kind, weight: Weight, data: &Value) -> Result<Option<String>, Undone> {
-        let (recorded, strict) = match self.mode {
-            Some(AuditMode::Required) => (true, true),
-            Some(AuditMode::BestEffort) => (true, false),
-            Some(AuditMode::Off) => (false, false),
-            None => (weight == Weight::Heavy, false),
+        let (recorded, strict) = match (self.mode, weight) {
+            (Some(AuditMode::Required), _) | (_, Weight::Elevation) => (true, true),
+            (Some(AuditMode::BestEffort), _) | (None, Weight::Heavy) => (true, false),
+            (Some(AuditMode::Off), _) | (None, Weight::Light) => (false, false),
         };
         if !recorded {
             return Ok(None);

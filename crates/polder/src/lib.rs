@@ -80,11 +80,11 @@ pub use error::Error;
 pub use events::{Events, NextEvent};
 pub use noting::Noting;
 pub use planned::{Begun, Finished, Planned, Report, RunFuture};
-pub use sandbox::Sandbox;
+pub use sandbox::{Loan, Sandbox};
 pub use service::{NoState, ServiceName, ServiceNameError};
 pub use session::Session;
 pub use shim::become_shim_if_asked;
-pub use steps::{PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
+pub use steps::{PlannedService, PlannedStep, PlannedSteps, StepEvent, StepResult, StepsAsked};
 pub use survey::{Surveyed, reference, survey};
 
 pub use polder_engine::{About, Accepted, Availability, Engine, EngineClass, Fit, Refusal, Refused, Verdict};
@@ -93,7 +93,7 @@ pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
     Probe, Progress, RunId, Span, Usage, Violation,
 };
-pub use polder_plan::{ALLOWANCE, Allowance, Plan, Says, Standing, Way, Wish, World, risk};
+pub use polder_plan::{ALLOWANCE, Allowance, Configuration, Plan, Says, Sensitive, Standing, Way, Wish, World, risk};
 pub use polder_policy::{Overrides, Policy};
 pub use polder_run::{Next, Patience, Restart, RunError, Streams, Supervision, Unfit};
 pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};

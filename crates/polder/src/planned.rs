@@ -102,6 +102,13 @@ impl Planned {
         let chosen = self.prepared.chosen?;
         let entry = self.recorder.begin(&chosen, &self.policy)?;
         let noting = Noting::new(&chosen, self.recorder.records().cloned(), self.secrets.clone());
+        // Only now: the span is the run's own, and the plan and its hash are the same for every run.
+        let below =
+            polder_telemetry::traceparent(&entry.span()).filter(|_| polder_plan::carries_trace(&self.policy.env));
+        let chosen = match below {
+            Some(parent) => Chosen { fitted: chosen.fitted.telling(polder_plan::TRACEPARENT, &parent), ..chosen },
+            None => chosen,
+        };
         Ok(Begun { chosen, entry, secrets: self.secrets, noting })
     }
 

@@ -8,8 +8,9 @@ use crate::service::{self, ServiceName};
 use crate::session::Session;
 use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
-use polder_facts::{Grant, Guarantee, Origin};
-use polder_policy::{NetworkMode, Overrides, Policy};
+use polder_facts::{Grant, Guarantee, GuestPath, HostPath, Origin, Sourced};
+use polder_plan::LENT;
+use polder_policy::{Access, Bind, Fault, Faults, NetworkMode, Overrides, PathPattern, Policy};
 use polder_secrets::Keeper;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,8 +27,27 @@ pub struct Sandbox {
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
     bare: bool,
+    loan: Loan,
     service: Option<ServiceName>,
+    /// Nothing will run: planning makes nothing and asks nobody.
+    only_looks: bool,
     keeper: Arc<Keeper>,
+}
+
+/// What a command may read beyond its policy while it is learnt. Paths are absolute and without links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loan {
+    /// What it may read.
+    pub places: Vec<PathBuf>,
+    /// What stays hidden in those; no pattern, so without the letters of one.
+    pub hidden: Vec<PathBuf>,
+}
+
+impl Loan {
+    /// What every run has that is not learnt.
+    pub const fn none() -> Self {
+        Self { places: Vec::new(), hidden: Vec::new() }
+    }
 }
 
 impl Sandbox {
@@ -41,7 +61,9 @@ impl Sandbox {
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
             bare: false,
+            loan: Loan::none(),
             service: None,
+            only_looks: false,
             keeper: Arc::new(Keeper::new()),
         }
     }
@@ -233,9 +255,24 @@ impl Sandbox {
         self
     }
 
+    /// Shows more than the policy, to find out what a command needs: what it uses of that is a violation, as if it had
+    /// been denied. Whoever asks for this has seen to it that it is permitted.
+    pub fn lend(mut self, loan: Loan) -> Self {
+        self.loan = loan;
+        self
+    }
+
     /// The command is this service: it has a directory of its own that is there again at its next start.
     pub fn service(mut self, name: ServiceName) -> Self {
         self.service = Some(name);
+        self
+    }
+
+    /// For looking at plans that will not run: planning makes no directory for a service and asks nobody for a token. A
+    /// word stands for what would have been asked for.
+    pub fn only_look(mut self) -> Self {
+        self.only_looks = true;
+        self.keeper = Arc::new(Keeper::silent());
         self
     }
 
@@ -274,11 +311,12 @@ impl Sandbox {
         if self.bare {
             take_gifts(&mut policy);
         }
+        lend(&mut policy, &self.loan)?;
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());
         let policy = match &self.service {
-            Some(name) => service::with_state(policy, name, root, &self.environment)?,
+            Some(name) => service::with_state(policy, (name, self.only_looks), root, &self.environment)?,
             None => policy,
         };
         let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.keeper, &self.environment)?;
@@ -286,6 +324,27 @@ impl Sandbox {
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
     }
+}
+
+/// Adds what is lent, and hides in it what is not.
+fn lend(policy: &mut Policy, Loan { places, hidden }: &Loan) -> Result<(), Error> {
+    let origin = || Origin::Flag(LENT.to_owned());
+    let unspeakable = |path: &Path| {
+        let message = format!("`{}` cannot be said in a policy", path.display());
+        Error::Configuration(Faults(vec![Fault::new(origin(), message)]))
+    };
+    for place in places {
+        let (Ok(host), Ok(guest)) = (HostPath::new(place), GuestPath::new(place)) else {
+            return Err(unspeakable(place));
+        };
+        policy.binds.push(Sourced::new(Bind { host, guest, access: Access::ReadOnly }, origin()));
+    }
+    for path in hidden {
+        let text =
+            path.to_str().filter(|text| !text.contains(['*', '?', '[', '{'])).ok_or_else(|| unspeakable(path))?;
+        policy.deny_read.push(Sourced::new(PathPattern(text.to_owned()), origin()));
+    }
+    Ok(())
 }
 
 /// Takes away what a policy shows and reaches, apart from what was granted one by one.

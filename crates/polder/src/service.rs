@@ -49,10 +49,11 @@ impl FromStr for ServiceName {
     }
 }
 
-/// The policy for a command that is this service, with its directory; makes the directory when it is not there.
+/// The policy for a command that is this service, with its directory; makes the directory when it is not there, unless
+/// somebody only looks.
 pub(crate) fn with_state(
     mut policy: Policy,
-    ServiceName(name): &ServiceName,
+    (ServiceName(name), only_looks): (&ServiceName, bool),
     workspace: &Path,
     environment: &BTreeMap<OsString, OsString>,
 ) -> Result<Policy, Error> {
@@ -60,7 +61,12 @@ pub(crate) fn with_state(
     let store = caches::place(environment, &config::home(environment)).ok_or_else(nowhere)?;
     let user = polder_sys::facts::user(environment, workspace);
     let owner = (user.uid == 0).then_some(Owner { uid: user.inside_uid, gid: user.inside_gid });
-    let state = polder_run::state(&caches::resolved(&store), name, owner).map_err(NoState::Make)?;
+    let store = caches::resolved(&store);
+    let state = if only_looks {
+        polder_run::state_path(&store, name)
+    } else {
+        polder_run::state(&store, name, owner).map_err(NoState::Make)?
+    };
     let state = HostPath::new(&state).map_err(|_| nowhere())?;
     let origin = Origin::Flag("--service".to_owned());
     // What the user sets stands behind and wins.

@@ -1,10 +1,15 @@
 //! The steps of a configuration: all judged before the first one starts, each planned again when its turn comes.
 
+mod beside;
+
+pub use beside::PlannedService;
+
 use crate::audit::{Recorder, Unrecorded};
 use crate::config::Said;
 use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::{Begun, Planned};
+use beside::Attended;
 use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
@@ -65,6 +70,7 @@ pub struct PlannedStep {
     work: Work,
     policy: Policy,
     planned: Planned,
+    services: Vec<PlannedService>,
     scope_env: BTreeMap<String, String>,
     waits_for: Vec<String>,
 }
@@ -109,6 +115,11 @@ impl PlannedStep {
         &self.waits_for
     }
 
+    /// What runs beside it, in the order in which it starts.
+    pub fn services(&self) -> &[PlannedService] {
+        &self.services
+    }
+
     /// What is known of its run before it has its values.
     pub const fn planned(&self) -> &Planned {
         &self.planned
@@ -137,10 +148,21 @@ impl PlannedSteps {
         let mut faults: Vec<Fault> = Vec::new();
         for (work, node) in works.into_iter().zip(&graph.nodes) {
             match policy_of(said, trust, asked, &work) {
-                Ok(policy) => {
+                Ok(mut policy) => {
                     let step = &all[node.step];
+                    let services = match beside::plan(said, trust, step, &around) {
+                        Ok((services, beside)) => {
+                            policy.beside = beside;
+                            services
+                        }
+                        Err(Error::Configuration(Faults(more))) => {
+                            faults.extend(more);
+                            continue;
+                        }
+                        Err(other) => return Err(other),
+                    };
                     let policy = said.shielded(policy, environment);
-                    let step = planned_step(work, step, policy, &around)?;
+                    let step = PlannedStep { services, ..planned_step(work, step, policy, &around)? };
                     faults.extend(step.work.lacking(&step.scope(asked)));
                     planned.push(step);
                 }
@@ -173,9 +195,16 @@ impl PlannedSteps {
         let Self { graph, steps, at_once, asked, around } = self;
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
         for step in steps {
-            let PlannedStep { work, policy, planned, scope_env, waits_for } = step;
+            let PlannedStep { work, policy, planned, services, scope_env, waits_for } = step;
+            let mut able = Vec::new();
+            for service in services {
+                match service.checked() {
+                    Ok(service) => able.push(service),
+                    Err((name, unfit)) => refused.push((format!("{}` with its service `{name}", work.name), unfit)),
+                }
+            }
             match planned.checked() {
-                Ok(planned) => kept.push(PlannedStep { work, policy, planned, scope_env, waits_for }),
+                Ok(planned) => kept.push(PlannedStep { work, policy, planned, services: able, scope_env, waits_for }),
                 Err(unfit) => refused.push((work.name.clone(), unfit)),
             }
         }
@@ -250,6 +279,7 @@ fn planned_step(
         work,
         planned: Planned::new(prepared, with_values, recorder.clone(), secrets),
         policy,
+        services: Vec::new(),
         scope_env,
         waits_for,
     })
@@ -390,7 +420,7 @@ impl<'a> Crew<'a, Message> for Doing<'a, '_> {
 }
 
 impl PlannedSteps {
-    /// Plans a step once more, because the tree may be another one by now, and runs it.
+    /// Runs a step, with its services around it.
     fn run_one(
         &self,
         step: &PlannedStep,
@@ -398,7 +428,36 @@ impl PlannedSteps {
         signals: &Signals,
         tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Status {
-        let Around { root, start, environment, recorder, keeper, session } = &self.around;
+        if step.services.is_empty() {
+            return self.run_command(step, rendered, &self.around.session, signals, tell);
+        }
+        std::thread::scope(|threads| {
+            let session = Session::new();
+            let mut attended = Attended::in_session(session.clone());
+            let status = match attended.start(threads, &step.services, &self.around, signals) {
+                Ok(()) => self.run_command(step, rendered, &session, signals, tell),
+                Err(status) => return status,
+            };
+            let ended = attended.end();
+            match status {
+                // A step that failed without what it needs says nothing about the step.
+                Status::Failed(code) if !ended.is_empty() => {
+                    Status::Broken(format!("exit code {code}, after {}", ended.join(", and ")))
+                }
+                status => status,
+            }
+        })
+    }
+
+    /// Plans a step once more, because the tree may be another one by now, and runs it.
+    fn run_command(
+        &self,
+        step: &PlannedStep,
+        rendered: Rendered,
+        session: &Session,
+        signals: &Signals,
+        tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Status {
         let policy = with_values(&step.policy, &rendered);
         let outcome = std::thread::scope(|threads| -> Result<Outcome, Error> {
             let stdin = match rendered.stdin.clone() {
@@ -410,27 +469,9 @@ impl PlannedSteps {
                     read
                 }
             };
-            let Placed { policy: placed, secrets } = credentials::placed(&policy, keeper, environment)?;
-            let prepared = polder_run::prepare(&placed, &words(&rendered), root, start, environment.clone())?;
-            let planned = Planned::new(prepared, policy, recorder.clone(), secrets);
-            let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
-            let mut redaction = secrets.redaction();
-            let sink = &mut |event| {
-                redaction.pass(event).into_iter().try_for_each(|event| {
-                    noting.hear(&event);
-                    tell(Message::Event(event))
-                })
-            };
-            let session = Some(session.clone());
-            let supervision =
-                Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
-            let ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
-            entry.end(&ended).map_err(Unrecorded::Log)?;
-            // A record is a help, and a step did what it did without it.
-            if let Err(error) = noting.end(&ended) {
-                tracing::warn!(target: "polder::sandbox", %error, "no record");
-            }
-            Ok(ended?)
+            let words = words(&rendered);
+            let sink = &mut |event| tell(Message::Event(event));
+            carry_out(&self.around, (&policy, &words), session, (stdin, signals), sink)
         });
         match outcome {
             Ok(outcome) => {
@@ -441,6 +482,36 @@ impl PlannedSteps {
             Err(error) => Status::Broken(whole(&error)),
         }
     }
+}
+
+/// Plans one command and runs it to its end, recorded where it has to be, without its secrets in what is told.
+fn carry_out(
+    Around { root, start, environment, recorder, keeper, session: _ }: &Around,
+    (policy, words): (&Policy, &[OsString]),
+    session: &Session,
+    (stdin, signals): (OwnedFd, &Signals),
+    tell: &mut dyn FnMut(Event) -> ControlFlow<()>,
+) -> Result<Outcome, Error> {
+    let Placed { policy: placed, secrets } = credentials::placed(policy, keeper, environment)?;
+    let prepared = polder_run::prepare(&placed, words, root, start, environment.clone())?;
+    let planned = Planned::new(prepared, policy.clone(), recorder.clone(), secrets);
+    let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
+    let mut redaction = secrets.redaction();
+    let sink = &mut |event| {
+        redaction.pass(event).into_iter().try_for_each(|event| {
+            noting.hear(&event);
+            tell(event)
+        })
+    };
+    let session = Some(session.clone());
+    let supervision = Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
+    let ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
+    entry.end(&ended).map_err(Unrecorded::Log)?;
+    // A record is a help, and a step did what it did without it.
+    if let Err(error) = noting.end(&ended) {
+        tracing::warn!(target: "polder::sandbox", %error, "no record");
+    }
+    Ok(ended?)
 }
 
 /// An error with its causes.

@@ -39,6 +39,7 @@ pub fn built_in() -> Policy {
         cache: None,
         untrusted: None,
         service: None,
+        beside: None,
         image: None,
         visor_path: None,
         require: Vec::new(),

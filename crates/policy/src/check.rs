@@ -52,8 +52,13 @@ impl Check<'_> {
     fn unknown(&mut self, entry: &Entry, table: &'static Table) {
         let hint = match entry.key.as_str() {
             // Whoever looks for it has seen it elsewhere, and no name that is near would help.
-            "services" => {
-                Some("services of a step stand in a compose file: `compose` and `service` in its sandbox".to_owned())
+            "services" => Some(
+                "in a `polder.yaml` a step can have services, and in every file a sandbox can have a compose file"
+                    .to_owned(),
+            ),
+            // What other tools call it.
+            "run" | "script" if std::ptr::eq(table, &raw const STEP) => {
+                Some("the shell text of a step is `exec`, and its words are `command`".to_owned())
             }
             key => nearest(key, table.keys(self.dialect).map(|key| key.name)),
         };

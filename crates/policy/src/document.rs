@@ -5,7 +5,7 @@ use crate::fault::Faults;
 use crate::lower;
 use crate::model::{
     Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern,
-    SandboxScope, Workdir, Workspace,
+    Ready, SandboxScope, Workdir, Workspace,
 };
 use crate::trust;
 use crate::vocabulary::Vocabulary;
@@ -61,9 +61,12 @@ pub struct Document {
     /// What replaces the built-in list of variables; the origin says where, even when the list is empty.
     pub(crate) env_defaults: Option<Sourced<Vec<Sourced<EnvPattern>>>>,
     pub(crate) steps: Vec<StepDefinition>,
+    /// What runs beside steps, in the same form.
+    pub(crate) services: Vec<StepDefinition>,
     pub(crate) max_parallelism: Option<Sourced<u64>>,
     pub(crate) enforce: Option<Definition>,
     pub(crate) allow_unsandboxed: Option<Sourced<bool>>,
+    pub(crate) allow_permissive: Option<Sourced<bool>>,
     pub(crate) audit: Option<Sourced<AuditMode>>,
     pub(crate) root: Option<SpecRoot>,
 }
@@ -150,6 +153,10 @@ pub(crate) struct StepDefinition {
     pub(crate) continue_on_failure: Option<bool>,
     pub(crate) condition: Option<Sourced<String>>,
     pub(crate) stdin: Option<Sourced<String>>,
+    /// What runs beside it.
+    pub(crate) services: Option<Vec<Sourced<String>>>,
+    /// How it is known that a service can be used.
+    pub(crate) ready: Option<Sourced<Ready>>,
     /// What it changes in its sandbox.
     pub(crate) changes: Definition,
 }

@@ -71,6 +71,18 @@ pub fn resolve_step(
     resolution.policy(Some(definition))
 }
 
+/// The policy for a service of a step: its sandbox, with what the service changes.
+pub fn resolve_service(
+    layers: &Layers,
+    vocabulary: &Vocabulary,
+    scope: &Scope,
+    trust: &Trust,
+    name: &str,
+) -> Result<Policy, ResolveError> {
+    let resolution = Resolution { layers, vocabulary, scope, trust };
+    resolution.policy(Some(crate::services::definition(layers, name)?))
+}
+
 impl Layers {
     /// The files that the user chose and those they extend, weakest first.
     pub(crate) fn chain(&self) -> Vec<&Document> {
@@ -88,6 +100,36 @@ impl Layers {
     pub fn audit(&self) -> Option<Sourced<AuditMode>> {
         let said = self.chain().into_iter().filter_map(|document| document.audit.clone());
         said.max_by_key(|mode| mode.value)
+    }
+
+    /// Who permits that a command reads beyond its policy while it is learnt, or why nobody does. A user cannot permit what
+    /// the system refuses, nor what would get around what it enforces.
+    pub fn permissive(&self) -> Result<Origin, Fault> {
+        let chain = self.chain();
+        let said = |level: Level, word: bool| {
+            let at = chain.iter().filter(move |document| document.level == level);
+            let mut said = at.filter_map(|document| document.allow_permissive.as_ref());
+            said.find(|allowed| allowed.value == word).map(|allowed| allowed.origin.clone())
+        };
+        let refused = |origin: Origin, message: &str| Err(Fault::new(origin, message));
+        if let Some(origin) = said(Level::System, false) {
+            return refused(origin, "`allow_permissive` is false, so nothing is learnt beyond a policy");
+        }
+        if let Some(origin) = said(Level::System, true) {
+            return Ok(origin);
+        }
+        if let Some(enforced) = chain.iter().find_map(|document| document.enforce.as_ref()) {
+            let message = "what is enforced here could be got around by learning beyond a policy";
+            return Err(Fault::new(enforced.origin.clone(), message).hint("only the system's own file can permit it"));
+        }
+        match (said(Level::User, false), said(Level::User, true)) {
+            (Some(origin), _) => refused(origin, "`allow_permissive` is false, so nothing is learnt beyond a policy"),
+            (None, Some(origin)) => Ok(origin),
+            (None, None) => {
+                Err(Fault::new(Origin::Flag("--permissive".to_owned()), "learning beyond a policy is not permitted")
+                    .hint("a user or system file permits it with `allow_permissive: true`"))
+            }
+        }
     }
 
     /// The compose files of every sandbox, whichever one is used.

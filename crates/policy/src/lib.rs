@@ -22,6 +22,7 @@ mod overrides;
 mod rules;
 mod said;
 mod schema;
+mod services;
 mod shape;
 mod show;
 mod steps;
@@ -33,17 +34,18 @@ pub use builtin::built_in;
 pub use dialect::Dialect;
 pub use document::{Document, Level, Source, SpecRoot, parse};
 pub use fault::{Fault, Faults, nearest};
-pub use layers::{Layers, ResolveError, resolve, resolve_step};
+pub use layers::{Layers, ResolveError, resolve, resolve_service, resolve_step};
 pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load};
 pub use model::{
-    Access, AuditMode, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network,
-    NetworkMode, Observe, PathPattern, Policy, Project, SandboxScope, Service, Step, Via, Workdir, Workspace,
-    WorkspaceMode,
+    Access, AuditMode, Beside, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits,
+    Network, NetworkMode, Observe, PathPattern, Policy, Project, Ready, ReadyBy, SandboxScope, Service, Step,
+    StepService, Via, Workdir, Workspace, WorkspaceMode,
 };
 pub use notation::{FILE_BYTES_MAX, read_tree};
 pub use overrides::Overrides;
 pub use said::Scope;
 pub use schema::schema;
+pub use services::services;
 pub use show::{show, to_json};
 pub use steps::steps;
 pub use trust::{Ask, Trust, asks, fingerprint};

@@ -113,10 +113,13 @@ impl Lower<'_> {
         document.default = tree.get("sandbox").and_then(|node| Some(self.sourced(node.text()?.to_owned(), node.line)));
         document.env_defaults = tree.get("sandbox_defaults").and_then(|defaults| self.env_list(defaults));
         document.steps = self.steps(tree);
+        document.services = self.services(tree);
         document.max_parallelism = tree.entry("max_parallelism").and_then(|entry| self.count(&entry.node));
         document.enforce = tree.entry("enforce").map(|entry| self.sandbox(&entry.node, entry.line));
         document.allow_unsandboxed =
             tree.get("allow_unsandboxed").and_then(|node| Some(self.sourced(node.bool()?, node.line)));
+        document.allow_permissive =
+            tree.get("allow_permissive").and_then(|node| Some(self.sourced(node.bool()?, node.line)));
         document.audit = tree.get("audit").and_then(|node| {
             let mode = AuditMode::ALL.into_iter().find(|mode| Some(mode.name()) == node.text())?;
             Some(self.sourced(mode, node.line))
@@ -135,9 +138,11 @@ impl Lower<'_> {
             default: None,
             env_defaults: None,
             steps: Vec::new(),
+            services: Vec::new(),
             max_parallelism: None,
             enforce: None,
             allow_unsandboxed: None,
+            allow_permissive: None,
             audit: None,
             root: None,
         }
@@ -153,15 +158,12 @@ impl Lower<'_> {
         {
             self.fault(entry.line, "`enforce` counts in a system file only");
         }
-        if let Some(entry) = tree.entry("allow_unsandboxed")
-            && !matches!(self.source.level, Level::System | Level::User)
-        {
-            self.fault(entry.line, "`allow_unsandboxed` counts in a system or user file only");
-        }
-        if let Some(entry) = tree.entry("audit")
-            && !matches!(self.source.level, Level::System | Level::User)
-        {
-            self.fault(entry.line, "`audit` counts in a system or user file only");
+        for key in ["allow_unsandboxed", "allow_permissive", "audit"] {
+            if let Some(entry) = tree.entry(key)
+                && !matches!(self.source.level, Level::System | Level::User)
+            {
+                self.fault(entry.line, format!("`{key}` counts in a system or user file only"));
+            }
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Policy {
     pub untrusted: Option<Sourced<()>>,
     /// The service that the command is, when it is one; with what it keeps between its starts.
     pub service: Option<Sourced<Service>>,
+    /// What shares its network with it, when something does. Said by whoever runs steps, never by a sandbox.
+    pub beside: Option<Sourced<Beside>>,
     /// What the sandbox's file system is made from, for engines that take images.
     pub image: Option<Sourced<Image>>,
     /// Where the runner of a `.visor.yaml` is mounted inside.
@@ -67,6 +69,13 @@ pub struct Service {
     pub name: String,
     /// What it keeps: a directory that nobody else is shown.
     pub state: HostPath,
+}
+
+/// The commands on one network: a step and its services.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// What the services are called, in the order in which they start.
+    pub services: Vec<String>,
 }
 
 /// Which engine enforces a policy.
@@ -399,8 +408,37 @@ pub struct Step {
     pub condition: Option<Sourced<String>>,
     /// What it reads on its standard input.
     pub stdin: Option<Sourced<String>>,
+    /// What runs beside it.
+    pub services: Vec<Sourced<String>>,
     /// Its own variables, as they are written; they are also in its policy.
     pub env: Vec<Sourced<(String, String)>>,
+}
+
+/// A command that runs beside steps, on a loopback that they share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepService {
+    /// What runs; what it depends on are services.
+    pub step: Step,
+    /// How it is known that it can be used.
+    pub ready: Sourced<Ready>,
+}
+
+/// How it is known that a service can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// What shows it.
+    pub by: ReadyBy,
+    /// How long to wait for that.
+    pub timeout: Span,
+}
+
+/// What shows that a service can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadyBy {
+    /// Somebody listens on this TCP port.
+    Port(u16),
+    /// This shell text succeeds in the service's own sandbox.
+    Exec(String),
 }
 
 impl Limits {

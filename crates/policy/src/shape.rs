@@ -118,6 +118,7 @@ pub(crate) static TOP: Table = Table {
         key("sandbox_defaults", Shape::Map(&DEFAULTS), "what every sandbox begins with"),
         key("steps", STEPS, "the steps, by name"),
         key("checks", STEPS, "another word for `steps`"),
+        own("services", Shape::MapOf(&Shape::Map(&SERVICE)), "commands that run beside the steps that name them"),
         visor("workspace", Shape::Opaque, "read by the runner of this file"),
         key("max_parallelism", Shape::Count, "how many steps run at once"),
         key("extends", TEXT_OR_TEXTS, "files that this one builds on, relative to it; this one wins"),
@@ -128,6 +129,11 @@ pub(crate) static TOP: Table = Table {
             "which runs are recorded, and what happens to one that cannot be; never in a project",
         ),
         own("allow_unsandboxed", Shape::Bool, "whether a run without a sandbox may be asked for; never in a project"),
+        own(
+            "allow_permissive",
+            Shape::Bool,
+            "whether `polder learn --permissive` may let a command read beyond its policy; never in a project",
+        ),
     ]],
 };
 
@@ -282,6 +288,31 @@ pub(crate) static STEP: Table = Table {
         key("continue_on_failure", Shape::Bool, "whether later steps run when this one fails"),
         key("if", Shape::Text, "an expression; the step is skipped unless it holds"),
         key("stdin", Shape::Text, "what the step reads; nothing when absent"),
+        own("services", TEXT_OR_TEXTS, "services that run beside it, on a loopback that they share with it"),
+    ]],
+};
+
+/// A command that runs beside a step.
+static SERVICE: Table = Table {
+    name: "services",
+    keys: &[&[
+        key("exec", Shape::Text, "a shell text"),
+        key("command", TEXTS, "a program and its arguments"),
+        key("sandbox", Shape::Text, "its sandbox; the one of every step that names none when absent"),
+        key("depends_on", TEXT_OR_TEXTS, "services that are ready before it starts"),
+        key("env", Shape::MapOf(&Shape::Scalar), "variables with a value"),
+        key("read_only", Shape::Bool, "whether the workspace can only be read"),
+        key("limits", LIMITS_SHAPE, "upper bounds"),
+        required("ready", Shape::Map(&READY), "how it is known that it can be used"),
+    ]],
+};
+
+static READY: Table = Table {
+    name: "ready",
+    keys: &[&[
+        key("port", Shape::Count, "the TCP port on which it listens"),
+        key("exec", Shape::Text, "a shell text that succeeds, in the service's own sandbox"),
+        key("timeout", Shape::Span, "how long to wait; 30s when absent"),
     ]],
 };
 

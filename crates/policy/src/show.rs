@@ -35,6 +35,7 @@ pub fn show(policy: &Policy) -> String {
         cache,
         untrusted,
         service,
+        beside,
         image,
         visor_path,
         require,
@@ -92,6 +93,9 @@ pub fn show(policy: &Policy) -> String {
     }
     if let Some(untrusted) = untrusted {
         lines.value("untrusted", true, &untrusted.origin);
+    }
+    if let Some(beside) = beside {
+        lines.value("# beside", quoted(&beside.value.services.join(", ")), &beside.origin);
     }
     if let Some(service) = service {
         lines.value("# service", quoted(&service.value.name), &service.origin);

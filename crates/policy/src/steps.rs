@@ -5,6 +5,7 @@ use crate::fault::{Fault, Faults, nearest};
 use crate::layers::Layers;
 use crate::lower::NO_SANDBOX;
 use crate::model::Step;
+use crate::services;
 use polder_facts::{Origin, Sourced};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +16,21 @@ const COMMAND: &str = "command";
 pub fn steps(layers: &Layers) -> Result<Vec<Step>, Faults> {
     let mut faults = references(layers);
     let steps: Vec<_> = merged(layers).into_iter().map(step).collect();
+    faults.extend(programs(&steps, "step"));
+    faults.extend(circle(&steps, "steps"));
+    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+    faults.dedup();
+    Faults::check(steps, faults)
+}
+
+/// What has nothing to run, or twice.
+pub(crate) fn programs(steps: &[Step], word: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
     for step in steps.iter().filter(|step| step.kind.value == COMMAND) {
         if step.exec.is_none() && step.command.is_none() {
             faults.push(Fault::new(
                 step.origin.clone(),
-                format!("the step `{}` has no `exec` and no `command`", step.name),
+                format!("the {word} `{}` has no `exec` and no `command`", step.name),
             ));
         }
         if let (Some(exec), Some(command)) = (&step.exec, &step.command) {
@@ -27,10 +38,7 @@ pub fn steps(layers: &Layers) -> Result<Vec<Step>, Faults> {
             faults.push(Fault::new(exec.origin.clone(), message).hint("give one"));
         }
     }
-    faults.extend(circle(&steps));
-    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
-    faults.dedup();
-    Faults::check(steps, faults)
+    faults
 }
 
 /// One step's definition, after every file has spoken.
@@ -63,7 +71,8 @@ pub(crate) fn references(layers: &Layers) -> Vec<Fault> {
             Fault::new(dependency.origin.clone(), message).maybe_hint(nearest(name, known.iter().copied()))
         })
     });
-    sandboxes.take(REFERENCES_MAX).chain(dependencies.take(REFERENCES_MAX)).collect()
+    let services = services::references(layers, &steps);
+    sandboxes.take(REFERENCES_MAX).chain(dependencies.take(REFERENCES_MAX)).chain(services).collect()
 }
 
 /// A value that is known only when the step is about to run; whoever runs it puts the result here and checks it.
@@ -77,8 +86,13 @@ fn alternatives(dependency: &Sourced<String>) -> impl Iterator<Item = &str> {
 }
 
 fn merged(layers: &Layers) -> Vec<StepDefinition> {
+    merged_by_name(layers.chain().into_iter().flat_map(|document| &document.steps))
+}
+
+/// A stronger definition changes what it names and keeps the rest.
+pub(crate) fn merged_by_name<'a>(definitions: impl Iterator<Item = &'a StepDefinition>) -> Vec<StepDefinition> {
     let mut steps: Vec<StepDefinition> = Vec::new();
-    for step in layers.chain().into_iter().flat_map(|document| &document.steps) {
+    for step in definitions {
         match steps.iter_mut().find(|known| known.name == step.name) {
             Some(known) => merge(known, step),
             None => steps.push(step.clone()),
@@ -99,6 +113,8 @@ fn merge(old: &mut StepDefinition, new: &StepDefinition) {
         continue_on_failure,
         condition,
         stdin,
+        services,
+        ready,
         changes,
     } = new.clone();
     old.origin = origin;
@@ -112,13 +128,15 @@ fn merge(old: &mut StepDefinition, new: &StepDefinition) {
     old.continue_on_failure = continue_on_failure.or(old.continue_on_failure);
     old.condition = condition.or_else(|| old.condition.take());
     old.stdin = stdin.or_else(|| old.stdin.take());
+    old.services = services.or_else(|| old.services.take());
+    old.ready = ready.or_else(|| old.ready.take());
     old.changes.network = changes.network.or_else(|| old.changes.network.take());
     old.changes.access = changes.access.or_else(|| old.changes.access.take());
     old.changes.env_set.extend(changes.env_set);
     old.changes.limits.replace(&changes.limits);
 }
 
-fn step(definition: StepDefinition) -> Step {
+pub(crate) fn step(definition: StepDefinition) -> Step {
     let StepDefinition {
         name,
         origin,
@@ -130,6 +148,8 @@ fn step(definition: StepDefinition) -> Step {
         continue_on_failure,
         condition,
         stdin,
+        services,
+        ready: _,
         changes,
     } = definition;
     Step {
@@ -143,12 +163,13 @@ fn step(definition: StepDefinition) -> Step {
         continue_on_failure: continue_on_failure.unwrap_or(false),
         condition,
         stdin,
+        services: services.unwrap_or_default(),
         env: changes.env_set,
     }
 }
 
 /// Steps that wait for each other.
-fn circle(steps: &[Step]) -> Option<Fault> {
+pub(crate) fn circle(steps: &[Step], word: &str) -> Option<Fault> {
     let mut waits: BTreeMap<&str, usize> = steps.iter().map(|step| (step.name.as_str(), 0)).collect();
     let mut followers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let known: BTreeSet<_> = waits.keys().copied().collect();
@@ -185,7 +206,7 @@ fn circle(steps: &[Step]) -> Option<Fault> {
             let first = places.enumerate().min_by_key(|(_, place)| *place).map_or(0, |(index, _)| index);
             circle.rotate_left(first);
             let names: Vec<_> = circle.iter().chain(circle.first()).map(|step| format!("`{}`", step.name)).collect();
-            let message = format!("the steps wait for each other: {}", names.join(" waits for "));
+            let message = format!("the {word} wait for each other: {}", names.join(" waits for "));
             return circle.first().map(|step| Fault::new(step.origin.clone(), message));
         }
         way.push(next);

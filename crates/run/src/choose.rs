@@ -152,10 +152,22 @@ fn unobserved(engine: &dyn Engine, plan: &Plan) -> Option<Gap> {
     })
 }
 
+/// A command whose services it cannot reach must not start.
+fn unshared(engine: &dyn Engine, plan: &Plan) -> Option<Gap> {
+    let Sourced { value: _, origin } = plan.beside.as_ref()?;
+    engine.shared_network().is_none().then(|| Gap {
+        reason: format!("{origin}: engine `{}` gives every command a network of its own", engine.id()),
+        remedy: Some(
+            "use `engine: native`, or a compose file: `compose` and `service` in the sandbox of the step".to_owned(),
+        ),
+    })
+}
+
 fn judge(engine: &dyn Engine, plan: &Arc<Plan>, host: &Arc<HostFacts>) -> Result<Fitted, Unfit> {
     // The fit comes first: an engine that is not in this build has more to say about the plan than its probe has.
     let mut fit = engine.fit(plan, host);
     fit.impossible.extend(unobserved(engine, plan));
+    fit.impossible.extend(unshared(engine, plan));
     if fit.impossible.is_empty()
         && let Availability::Unavailable { reason, remedy } = engine.probe(host)
     {

@@ -133,10 +133,11 @@ fn store(
     user: &UserFacts,
     environment: &BTreeMap<OsString, OsString>,
 ) -> Option<PathBuf> {
-    let place = polder_cache::place(environment, &user.home)?;
+    // The workspace has no link in its path, and the home directory may be one.
+    let place = polder_cache::resolved(&polder_cache::place(environment, &user.home)?);
     let asked =
         policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root);
-    asked.then(|| polder_cache::resolved(&place))
+    asked.then_some(place)
 }
 
 /// What a run that may not make a cache can be shown.

@@ -21,7 +21,7 @@ mod worktree;
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
 pub use polder_cache as caches;
-pub use polder_cache::{Owner, StateError, state};
+pub use polder_cache::{Owner, StateError, state, state_path};
 pub use polder_engine::{HeadStart, Parting, Session};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use restart::{Next, Patience, Restart};

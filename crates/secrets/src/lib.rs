@@ -9,6 +9,7 @@ mod github;
 mod jwt;
 mod keeper;
 mod redact;
+mod roots;
 mod secret;
 mod source;
 mod web;

@@ -1,7 +1,7 @@
 //! Listening to `tracing`: spans with target `polder::sandbox` that have a `name`, and what is said while they are open.
 
 use crate::encode::{Event, Span, Value};
-use crate::parent::{Parent, random};
+use crate::parent::{self, Parent, random};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -34,12 +34,30 @@ pub(crate) struct Spans {
 pub(crate) struct Collector {
     pub(crate) spans: Arc<Mutex<Spans>>,
     parent: Parent,
+    sent: Sent,
     next: AtomicU64,
 }
 
+/// Whether anybody will ever find the spans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Yes,
+    /// They are only counted.
+    No,
+}
+
 impl Collector {
-    pub(crate) fn new(parent: Parent) -> Self {
-        Self { spans: Arc::default(), parent, next: AtomicU64::new(1) }
+    pub(crate) fn new(parent: Parent, sent: Sent) -> Self {
+        Self { spans: Arc::default(), parent, sent, next: AtomicU64::new(1) }
+    }
+
+    /// A span that is open, as what runs below it names it.
+    pub(crate) fn traceparent(&self, id: &Id) -> Option<String> {
+        self.with(|spans| {
+            let (span, _) = spans.open.get(&id.into_u64())?;
+            // Without random bytes it has no name, and nobody can be below it.
+            (self.sent == Sent::Yes && span.id != [0; 8]).then(|| parent::written(span.trace, span.id))
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Spans) -> T) -> T {

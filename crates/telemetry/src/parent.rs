@@ -34,6 +34,12 @@ fn read(text: &str) -> Option<Parent> {
     (trace != [0; 16] && span != [0; 8]).then_some(Parent { trace, span: Some(span) })
 }
 
+/// The same for a span of ours, which is sent.
+pub(crate) fn written(trace: [u8; 16], span: [u8; 8]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("00-{}-{}-01", hex(&trace), hex(&span))
+}
+
 fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     let plain = text.len() == 2 * N && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let mut bytes = [0; N];

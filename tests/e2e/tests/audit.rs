@@ -220,6 +220,26 @@ fn an_apply_and_its_revert_are_recorded_with_their_paths_before_they_happen() {
 }
 
 #[test]
+fn going_on_with_an_interrupted_apply_and_taking_it_back_is_recorded() {
+    for (flag, verb) in [("--resume", "resume"), ("--abort", "abort")] {
+        let place = place("audit: required\n");
+        changed(&place);
+        assert_eq!(place.says(&["workspace", "apply", "w"]).code, 0);
+        // As a crash leaves it that comes last of all: everything is in place, and the journal is still open.
+        let crashed =
+            place.sh("cd ../home/.local/state/polder && find . -name applied -execdir mv applied journal ';' -print");
+        assert_eq!(crashed.out.lines().count(), 1, "{crashed:?}");
+        assert_eq!(place.says(&["workspace", "apply", "w", flag]).code, 0);
+        let records = records(&place);
+        let last = records.iter().rfind(|record| record["kind"] == "apply").expect("a record");
+        assert_eq!((&last["data"]["verb"], &last["data"]["count"]), (&verb.into(), &2.into()), "{last}");
+        // Where there is nothing to do there is nothing to record.
+        assert_eq!(place.says(&["workspace", "apply", "w", flag]).code, 0);
+        assert_eq!(self::records(&place).len(), records.len());
+    }
+}
+
+#[test]
 fn an_apply_that_cannot_be_recorded_does_not_happen_where_that_is_required() {
     for (audit, applied) in [("audit: required\n", false), ("audit: best_effort\n", true), ("", true)] {
         let place = place("");

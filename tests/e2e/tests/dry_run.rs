@@ -104,3 +104,14 @@ fn control_characters_do_not_reach_the_terminal() {
     assert_eq!(said.code, 0);
     assert!(!said.out.contains('\u{1b}') && !said.out.contains('\u{7}'), "{:?}", said.out);
 }
+
+#[test]
+fn makes_no_directory_for_a_service() {
+    let place = Place::new();
+    let services = "home/.local/state/polder/services/notes";
+    let said = place.says(&["run", "--dry-run", "--service", "notes", "--", "true"]);
+    assert!(said.code == 0 && said.out.contains("/var/lib/service"), "{said:?}");
+    assert!(!place.has(services), "{said:?}");
+    assert_eq!(place.says(&["run", "--service", "notes", "--", "true"]).code, 0);
+    assert!(place.has(services), "the control");
+}

@@ -1,10 +1,10 @@
 //! Records of runs, and `polder explain`: what is kept, what is never kept, and who can see it.
 #![forbid(unsafe_code)]
 
-use polder_e2e::Place;
+use polder_e2e::{Place, Said};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 const RUNS: &str = "home/.local/state/polder/runs";
 
@@ -94,7 +94,7 @@ fn a_credential_is_in_no_record() {
         "sandboxes:\n  a:\n    credentials: [{name: github, source: env:MY_TOKEN, hosts: [github.com], via: environment}]\nsandbox: a\n",
     );
     let mut polder = place.polder(&["run", "--", "sh", "-c", "mkdir /opt/$GITHUB_TOKEN; false"]);
-    let said: polder_e2e::Said = polder.env("MY_TOKEN", "ghp_0123456789abcdef").output().expect("polder").into();
+    let said: Said = polder.env("MY_TOKEN", "ghp_0123456789abcdef").output().expect("polder").into();
     assert_eq!(said.code, 1, "{said:?}");
     let record = record(&place).to_string();
     assert!(!record.contains("ghp_0123456789abcdef"), "{record}");
@@ -113,9 +113,15 @@ fn records_are_closed_to_others_bounded_and_out_of_reach_from_inside() {
     let around = place.home().join(".local").display().to_string();
     let attack = "cat state/polder/runs/*; rm -rf state/polder/runs; mv state/polder state/away; \
                   for f in state/polder/runs/*; do echo x >> $f; done; true";
-    let said = place.says(&["run", "-C", &around, "--", "sh", "-c", attack]);
-    assert!(!said.out.contains("exitCode"), "{said:?}");
-    assert_eq!(fs::read(&file).expect("still there"), before);
+    // Also where the home directory is a link, and the workspace is not.
+    let linked = place.dir().join("linked");
+    symlink(place.home(), &linked).expect("a link");
+    for home in [place.home(), linked] {
+        let mut polder = place.polder(&["run", "-C", &around, "--", "sh", "-c", attack]);
+        let said: Said = polder.env("HOME", &home).output().expect("polder").into();
+        assert!(said.code == 0 && !said.out.contains("exitCode"), "{said:?}");
+        assert_eq!(fs::read(&file).expect("still there"), before);
+    }
     // The control: outside the same commands read it and remove it.
     let said = place.sh(&format!("cd {around} && {attack}"));
     assert!(said.out.contains("exitCode") && !file.exists(), "{said:?}");
@@ -153,6 +159,25 @@ fn nothing_is_added_to_a_run_and_the_flag_of_a_new_one_is_named() {
     }
     let said = place.says(&["grant", run, "fs.read=/root/.ssh/id_rsa"]);
     assert!(said.err.contains("think first: it holds keys"), "{said:?}");
+}
+
+/// A hint that does not help is worse than none.
+#[test]
+fn what_polder_keeps_is_lifted_by_no_grant_and_none_is_named() {
+    let place = Place::new();
+    let state = place.work().join(".state");
+    let run = |flags: &[&str]| -> Said {
+        // The record of the run before is in it.
+        let _ = fs::remove_dir_all(&state);
+        let mut polder = place.polder(&[&["run"], flags, &["--", "mkdir", ".state"]].concat());
+        polder.env("XDG_STATE_HOME", &state).output().expect("polder").into()
+    };
+    let said = run(&["--allow", "fs.write=.state"]);
+    assert!(said.code != 0, "{said:?}");
+    let said = run(&[]);
+    assert!(said.err.contains("no grant lifts it") && !said.err.contains("--allow"), "{said:?}");
+    fs::remove_dir_all(&state).expect("a record");
+    assert_eq!(place.says(&["run", "--", "mkdir", ".state"]).code, 0, "the control: another directory of that name");
 }
 
 #[test]

@@ -54,6 +54,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self): self.asked('GET')
     def do_POST(self): self.asked('POST')
 server = HTTPServer(('127.0.0.1', 0), Handler)
+if len(sys.argv) > 3:
+    import ssl
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[3] + '/server.pem', sys.argv[3] + '/server-key.pem')
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 print(server.server_port, flush=True)
 server.serve_forever()
 "#;
@@ -67,6 +72,24 @@ struct Server {
 impl Server {
     /// A server that gives tokens for so many seconds, and the key of its app in `home/key.pem`.
     fn start(place: &Place, seconds: u32) -> Self {
+        Self::with(place, &[&seconds.to_string()])
+    }
+
+    /// The same over TLS, with a certificate of the authority in `home/authority.pem`; `home/other.pem` is another one.
+    fn over_tls(place: &Place) -> Self {
+        let sign = "for ca in authority other; do
+              openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$ca \\
+                -addext basicConstraints=critical,CA:TRUE -keyout $ca-key.pem -out $ca.pem || exit 1
+            done
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server-key.pem -out server.csr &&
+            echo subjectAltName=DNS:localhost >names && openssl x509 -req -in server.csr -CA authority.pem \\
+              -CAkey authority-key.pem -CAcreateserial -days 2 -extfile names -out server.pem";
+        let signed = place.command("sh").args(["-c", sign]).current_dir(place.home()).output().expect("openssl");
+        assert!(signed.status.success(), "{signed:?}");
+        Self::with(place, &["3600", &place.home().display().to_string()])
+    }
+
+    fn with(place: &Place, arguments: &[&str]) -> Self {
         let openssl = |arguments: &[&str]| {
             let output = place.command("openssl").args(arguments).current_dir(place.home()).output().expect("openssl");
             assert!(output.status.success(), "{output:?}");
@@ -74,7 +97,7 @@ impl Server {
         openssl(&["genrsa", "-out", "key.pem", "2048"]);
         openssl(&["rsa", "-in", "key.pem", "-pubout", "-out", "public.pem"]);
         let mut command = place.command("python3");
-        command.args(["-c", SERVER]).arg(place.home().join("public.pem")).arg(seconds.to_string());
+        command.args(["-c", SERVER]).arg(place.home().join("public.pem")).args(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("python3");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let port = lines.next().expect("a line").expect("the port");
@@ -198,4 +221,51 @@ fn without_a_token_nothing_starts_and_the_reason_is_said() {
     command.env_remove("GITHUB_APP_INSTALLATION_ID").env("GITHUB_REPOSITORY", "o/away");
     let said = Said::from(command.output().expect("polder"));
     assert!(said.code == 125 && said.err.contains("302"), "a proof follows nobody elsewhere: {said:?}");
+}
+
+#[test]
+fn over_tls_only_a_server_that_an_authority_vouches_for_gets_a_proof() {
+    let place = place();
+    let server = Server::over_tls(&place);
+    let asks = |authority: &str, host: &str| {
+        let mut command = server.polder(&place, &["run", "--", "sh", "-c", "echo ${#GITHUB_TOKEN} >ran"]);
+        command.env("GITHUB_API_URL", format!("https://{host}:{}", server.port));
+        command.env("SSL_CERT_FILE", place.home().join(authority));
+        Said::from(command.output().expect("polder"))
+    };
+    // Another authority, none at all (the well-known ones do not know it either), another name, and no file.
+    for (authority, host, wanted) in [
+        ("other.pem", "localhost", "certificate"),
+        ("authority.pem", "127.0.0.1", "certificate"),
+        ("public.pem", "localhost", "there is no certificate in it"),
+        ("nobody.pem", "localhost", "SSL_CERT_FILE"),
+    ] {
+        let said = asks(authority, host);
+        assert!(said.code == 125 && said.err.contains(wanted), "{authority} {host}: {said:?}");
+    }
+    let mut command = server.polder(&place, &["run", "--", "touch", "ran"]);
+    command.env("GITHUB_API_URL", format!("https://localhost:{}", server.port));
+    assert_eq!(Said::from(command.output().expect("polder")).code, 125);
+    assert!(!place.has("work/ran") && server.asked().is_empty(), "nobody saw a proof");
+    let said = asks("authority.pem", "localhost");
+    assert_eq!((said.code, place.read("work/ran").as_str()), (0, "11\n"), "{said:?}");
+    assert_eq!(server.asked(), [MINT]);
+}
+
+#[test]
+fn looking_at_a_plan_asks_nobody_for_a_token() {
+    let place = place();
+    let server = Server::start(&place, 3600);
+    place.write("work/polder.yaml", "steps: {a: {exec: 'echo $GITHUB_TOKEN'}}\n");
+    for arguments in [&["run", "--dry-run", "--", "true"][..], &["steps", "--dry-run"]] {
+        let said = server.says(&place, arguments);
+        assert!(said.code == 0 && !said.out.contains("not-asked-for"), "{said:?}");
+    }
+    assert!(server.asked().is_empty());
+    // What is wrong is told all the same.
+    let mut command = server.polder(&place, &["run", "--dry-run", "--", "true"]);
+    let said = Said::from(command.env_remove("GITHUB_APP_ID").output().expect("polder"));
+    assert!(said.code == 125 && said.err.contains("GITHUB_APP_ID"), "{said:?}");
+    assert_eq!(server.says(&place, &["steps"]).code, 0);
+    assert_eq!(server.asked(), [MINT], "the control");
 }

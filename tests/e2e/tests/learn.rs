@@ -4,7 +4,7 @@
 use polder_e2e::{Place, Said};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
 const ENGINES: [&str; 2] = ["native", "bubblewrap"];
@@ -168,6 +168,30 @@ fn a_link_that_a_command_made_leads_nowhere() {
     }
 }
 
+/// The same for the workspace, by its path on the host; and the rounds go on without it.
+#[test]
+fn a_link_out_of_the_workspace_is_said_and_stops_no_round() {
+    let place = Place::new();
+    let (own, data) = (text(place.write("data/own", "seen\n")), text(place.write("other/file", "plain\n")));
+    let work = text(place.work());
+    let script = format!("ln -sfn {} l; cat {work}/l/own; cat {data}", text(place.dir().join("data")));
+    for engine in ENGINES {
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "3", "--", "sh", "-c", &script]);
+        assert!(learnt.code == 0 && learnt.out.ends_with("plain\n") && !learnt.out.contains("seen"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains(&format!("leads to `{own}`")), "{policy}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+        // And where the link comes later than the lesson.
+        fs::remove_file(place.work().join("l")).expect("removed");
+        place.write("work/l/own", "mine\n");
+        let turned = format!("cat {work}/l/own; cat {data} || exit 1; rm -rf l; {script}");
+        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "4", "--", "sh", "-c", &turned]);
+        assert!(learnt.code == 0 && learnt.out.ends_with("plain\n") && !learnt.out.contains("seen"), "{learnt:?}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+        fs::remove_file(place.work().join("l")).expect("removed");
+    }
+}
+
 #[test]
 fn what_is_given_by_hand_is_in_the_file_too() {
     for engine in ENGINES {
@@ -277,4 +301,74 @@ fn tightening_says_what_is_granted_and_not_asked_for() {
         assert!(said.out.contains(&format!("unused      fs.read={unused}")), "{said:?}");
     }
     assert!(!place.has("work/polder.yaml"), "nothing is written");
+}
+
+/// A place in which the user permits learning beyond a policy, with something to read and something to keep.
+fn permitting() -> (Place, String, Vec<String>) {
+    let place = Place::new();
+    place.write("home/.config/polder/polder.yaml", "allow_permissive: true\n");
+    let tool = place.write("home/tool/run", "#!/bin/sh\ncat \"$1\"\n");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("rights");
+    let plain = text(place.write("home/data/plain", "seen\n"));
+    let secrets = [".ssh/own", "data/site.pem", "data/deep/.env", "data/behind"];
+    let mut secrets = secrets.map(|name| text(place.write(format!("home/{name}"), "a-secret\n"))).to_vec();
+    // Its name says it, and what it leads to is the last of those.
+    let link = place.home().join("data/id_rsa");
+    symlink(place.home().join("data/behind"), &link).expect("a link");
+    secrets.push(text(link));
+    (place, format!("{} {plain}", text(tool)), secrets)
+}
+
+#[test]
+fn permissive_learning_is_one_round_and_shows_no_secret() {
+    for engine in ENGINES {
+        let (place, works, secrets) = permitting();
+        let out = text(place.home().join("data/new"));
+        let socket = text(place.home().join("data/socket"));
+        let _listening = UnixListener::bind(&socket).expect("a socket");
+        let connect = format!(
+            "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\"); print(\"spoke\")'"
+        );
+        let script = format!("{works} || exit 7; cat {}; touch {out}; {connect}; true", secrets.join(" "));
+        let control = place.sh(&format!("{script} && rm {out}"));
+        let secret = control.out.matches("a-secret").count();
+        assert!(control.code == 0 && secret == secrets.len() && control.out.contains("spoke"), "{control:?}");
+        assert_eq!(place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]).code, 7, "the control");
+        let learnt = place.says(&["learn", "--permissive", "--engine", engine, "--", "sh", "-c", &script]);
+        assert_eq!((learnt.code, learnt.out.as_str()), (0, "seen\n"), "{learnt:?}");
+        assert!(learnt.err.contains("warning: --permissive (") && !place.has("home/data/new"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        let granted: String = policy.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(granted.contains("data/plain") && granted.contains("tool/run"), "{policy}");
+        for held in secrets.iter().filter(|path| !path.ends_with("behind")).chain([&socket]) {
+            assert!(!granted.contains(held.as_str()), "{held}: {policy}");
+            assert!(policy.contains(&format!("#   fs.read={held}")) || held.ends_with("id_rsa"), "{held}: {policy}");
+        }
+        assert!(policy.contains("#   fs.write="), "{policy}");
+        let log = place.says(&["audit", "show", "--json"]);
+        assert!(log.out.contains("learn --permissive"), "{log:?}");
+        let after = trusted(&place, engine, &works);
+        assert_eq!((after.code, after.out.as_str(), after.err.as_str()), (0, "seen\n", ""), "{policy}");
+    }
+}
+
+#[test]
+fn permissive_learning_is_refused_without_a_word_of_the_users_own() {
+    let (place, works, _) = permitting();
+    let learn = ["learn", "--permissive", "--", "sh", "-c", &works];
+    let refused = |why: &str| {
+        let said = place.says(&learn);
+        assert!(said.code == 125 && said.out.is_empty() && said.err.contains(why), "{why}: {said:?}");
+    };
+    // What cannot be recorded is not done.
+    let audit = place.write("home/.local/state/polder/audit", "in the way");
+    refused("it cannot be recorded, so it is not done");
+    fs::remove_file(audit).expect("removed");
+    place.write("home/.config/polder/polder.yaml", "allow_permissive: false\n");
+    refused("`allow_permissive` is false");
+    fs::remove_file(place.home().join(".config/polder/polder.yaml")).expect("removed");
+    refused("a user or system file permits it with `allow_permissive: true`");
+    place.write("work/polder.yaml", "allow_permissive: true\n");
+    refused("counts in a system or user file only");
+    assert!(place.says(&["learn", "--permissive", "--tighten", "--", "true"]).code != 0);
 }

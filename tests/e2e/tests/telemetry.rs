@@ -104,10 +104,12 @@ fn a_run_is_a_span_in_the_trace_of_its_caller_and_never_says_what_ran() {
     let collector = Collector::start(200);
     let script = "echo $TRACEPARENT; cat /etc/shadow; exit 3 # a-word-of-the-command";
     let said = collector.says(&place, &["run", "--", "sh", "-c", script]);
-    assert_eq!((said.code, said.out.as_str()), (3, format!("{PARENT}\n").as_str()), "{said:?}");
+    assert_eq!(said.code, 3, "{said:?}");
     let spans = collector.spans();
     assert_eq!(spans.len(), 1, "{spans:?}");
     let span = &spans[0];
+    // What runs inside is below the run, not beside it.
+    assert_eq!(said.out, format!("00-{TRACE}-{}-01\n", hex(&span.span_id)));
     assert_eq!(span.name, "polder.sandbox.native.exec");
     assert_eq!((hex(&span.trace_id).as_str(), hex(&span.parent_span_id).as_str()), (TRACE, "b7ad6b7169203331"));
     assert!(span.span_id.len() == 8 && span.span_id != [0; 8], "{span:?}");
@@ -182,4 +184,74 @@ fn nothing_is_sent_unless_it_was_asked_for_and_a_collector_is_in_nobodys_way() {
         let said = Said::from(command.output().expect("polder"));
         assert!(said.code == 5 && said.err.contains(wanted), "{name}: {said:?}");
     }
+}
+
+#[test]
+fn a_policy_that_speaks_of_the_trace_has_the_last_word_and_a_new_trace_enters_too() {
+    let place = Place::new();
+    let collector = Collector::start(200);
+    let said = collector.says(&place, &["run", "--env", "TRACEPARENT=mine", "--", "printenv", "TRACEPARENT"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "mine\n"), "{said:?}");
+    collector.spans();
+    let mut command = place.polder(&["run", "--", "printenv", "TRACEPARENT"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{}", collector.port));
+    let said = Said::from(command.env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20secret").output().expect("polder"));
+    let span = collector.spans().remove(0);
+    assert_eq!(said.out, format!("00-{}-{}-01\n", hex(&span.trace_id), hex(&span.span_id)), "{said:?}");
+    // Where nothing is sent the caller's own enters, as it is.
+    let mut command = place.polder(&["run", "--", "printenv", "TRACEPARENT"]);
+    let said = Said::from(command.env("TRACEPARENT", PARENT).output().expect("polder"));
+    assert_eq!(said.out, format!("{PARENT}\n"), "{said:?}");
+}
+
+#[test]
+fn runs_are_counted_in_a_file_that_prometheus_can_read() {
+    let place = Place::new();
+    let file = place.home().join("polder.prom");
+    let counted = |arguments: &[&str]| {
+        let mut command = place.polder(arguments);
+        Said::from(command.env("POLDER_METRICS_FILE", &file).output().expect("polder"))
+    };
+    assert_eq!(
+        counted(&["run", "--", "printenv", "TRACEPARENT"]).code,
+        1,
+        "a span that nobody sends has no name inside"
+    );
+    assert_eq!(counted(&["run", "--dry-run", "--", "true"]).code, 0);
+    place.write("work/polder.yaml", "steps: {a: {exec: 'true'}, b: {exec: 'exit 2'}, c: {exec: 'cat ~/../x'}}\n");
+    // Several at once take turns.
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| assert_eq!(counted(&["steps"]).code, 1)))));
+    let text = std::fs::read_to_string(&file).expect("the counters");
+    let mut series = std::collections::BTreeMap::new();
+    let mut families = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        // The grammar of the text format, in the form that every line of ours has.
+        if let Some(family) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = family.split_once(' ').expect("a name and a kind");
+            assert!(kind == "counter" && name.ends_with("_total") && families.insert(name.to_owned()), "{line}");
+        } else if !line.starts_with("# HELP ") {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            let (family, labels) = name.strip_suffix('}').and_then(|name| name.split_once('{')).expect("labels");
+            assert!(families.contains(family), "{line}: its kind comes first");
+            let labels: Vec<_> = labels.split("\",").map(|label| label.split_once("=\"").expect("a label").0).collect();
+            assert!(labels.starts_with(&["engine", "sandbox"]), "{line}");
+            assert!(series.insert(name.to_owned(), value.parse::<f64>().expect("a number")).is_none(), "{line}: once");
+        }
+    }
+    let runs = |result: &str| {
+        series[&format!("polder_sandbox_runs_total{{engine=\"native\",sandbox=\"default\",result=\"{result}\"}}")]
+    };
+    assert_eq!((runs("passed"), runs("failed")), (4.0, 9.0), "{text}");
+    assert!(
+        families.contains("polder_sandbox_run_seconds_total") && families.contains("polder_sandbox_violations_total")
+    );
+    // Somebody else's file stays as it is.
+    place.write("home/polder.prom", "somebody 1\n");
+    let said = counted(&["run", "--", "true"]);
+    assert!(
+        said.code == 0 && said.err.contains("is not a file of counters that polder has written: line 1"),
+        "{said:?}"
+    );
+    assert_eq!(place.read("home/polder.prom"), "somebody 1\n");
+    assert_eq!(place.sh("ls -A ../home | grep -c prom").out, "1\n", "nothing else is left");
 }

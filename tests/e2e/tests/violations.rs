@@ -54,6 +54,21 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// There the host's own root stays in place: whoever asks finds the file, and only Landlock keeps it closed.
+#[test]
+fn what_landlock_alone_denies_is_told_too() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    let script = format!("cat {file} > /dev/null");
+    assert_eq!(place.sh(&script).code, 0, "the control");
+    let weaker = ["fs", "second-layer", "ipc", "privileges"].map(|name| ["--accept", name]).concat();
+    with_grant(&place, "firejail", &weaker, &script, "file-read", &file);
+    let (_, violations) = blocked(&place, "firejail", &weaker, &script);
+    assert_eq!((violations.len(), violations[0]["layer"].as_str()), (1, Some("Landlock")), "{violations:#?}");
+    let (_, violations) = blocked(&place, "firejail", &weaker, &format!("test -e {file}"));
+    assert!(violations.is_empty(), "to ask is not denied: {violations:#?}");
+}
+
 #[test]
 fn reading_a_file_outside() {
     let place = Place::new();
@@ -91,6 +106,29 @@ fn making_and_removing_a_file_outside() {
     circle(&place, &format!("echo x > {file} && rm {file}"), "file-write", &file);
     let directory = text(&place.dir().join("other/made"));
     circle(&place, &format!("mkdir {directory} && rmdir {directory}"), "file-write", &directory);
+}
+
+#[test]
+fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language() {
+    let place = Place::new();
+    // Without a repository every new name is looked at, lest it become one.
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    place.write("other/data", "");
+    let file = text(&place.dir().join("other/new"));
+    let shell = format!("echo x > {file}");
+    let python = format!("python3 -c 'open(\"{file}\", \"w\")'");
+    let told = |observe: &str, script: &str| {
+        let said = place.says(&["run", "--engine", "native", "--observe", observe, "--", "sh", "-c", script]);
+        assert_ne!(said.code, 0, "it was not blocked: {script}");
+        said.err.contains(&format!("blocked file-write of {file}"))
+    };
+    for script in [&shell, &python] {
+        let control = Command::new("sh").args(["-c", script]).current_dir(place.work()).status().expect("sh");
+        assert!(control.success(), "the control fails: {script}");
+    }
+    assert!(told("cheap", &shell) && told("exact", &shell) && told("exact", &python));
+    // How it opens a file is how thousands are written, so this is where the default saves its look.
+    assert!(!told("cheap", &python), "docs/violations.md says that the default does not see this");
 }
 
 #[test]

@@ -54,6 +54,20 @@ fn the_answer_outside_the_answer_inside_and_what_happens_are_the_same() {
     }
 }
 
+/// They are there, and hold nothing but what is shown.
+#[test]
+fn directories_that_only_hold_what_is_shown_can_be_listed_and_not_written() {
+    let place = Place::new();
+    for directory in ["/", "/run", "/var"] {
+        let answers = answers(&place.says(&["why", "--json", directory]));
+        let happens = |script: &str| place.says(&["run", "--observe", "off", "--", "sh", "-c", script]).code == 0;
+        assert!(happens(&format!("ls {directory}")) && answers["read"]["allowed"] == true, "{directory}: {answers}");
+        assert!(!happens(&format!("touch {directory}/x")), "{directory}");
+        assert_eq!(answers["write"]["allowed"], false, "{directory}: {answers}");
+        assert!(answers["write"]["suggestedCapability"].is_null(), "nobody gives the machine away: {answers}");
+    }
+}
+
 #[test]
 fn a_grant_that_is_named_lets_it() {
     let place = Place::new();

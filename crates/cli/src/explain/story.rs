@@ -73,7 +73,7 @@ fn observed(record: &Value) -> String {
     match record["observe"].as_str() {
         Some("exact") => "exact: everything that is denied is seen".to_owned(),
         Some("cheap") => {
-            "cheap: reading, removing and changing rights were not looked at; --observe exact sees them".to_owned()
+            "cheap: reading, removing, changing rights and much of writing were not looked at; --observe exact sees them".to_owned()
         }
         Some("off") => "off: little is seen; --observe exact sees everything".to_owned(),
         Some(_) | None => word(&record["observe"]),

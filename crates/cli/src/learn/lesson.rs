@@ -9,12 +9,15 @@ use polder::{Grant, Violation};
 use polder_workspace::is_plain;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// So many files of one directory are the directory.
 const SIBLINGS_MIN: usize = 3;
 /// What is remembered of one kind; who asks for more asks for too much.
 const ENTRIES_MAX: usize = 1000;
+
+/// Who gave what nobody asked for.
+const BY_HAND: &str = "given with --allow";
 
 /// What somebody should think of before a path is granted for reading; it looks at the host. Nothing if there is nothing.
 pub(super) type Worry<'a> = &'a dyn Fn(&Path) -> Option<String>;
@@ -45,7 +48,7 @@ impl Lesson {
 
     /// Adds what the user gives by hand: that was thought about.
     pub(super) fn give(&mut self, grant: &Grant) {
-        let (key, by) = (grant.to_string(), "given with --allow".to_owned());
+        let (key, by) = (grant.to_string(), BY_HAND.to_owned());
         let can_be_written = match grant {
             Grant::FsRead(path) | Grant::FsWrite(path) => path.is_absolute() && key.chars().all(is_plain),
             Grant::Limit { .. } => true,
@@ -55,6 +58,30 @@ impl Lesson {
         if can_be_written {
             self.held.remove(&key);
             self.granted.insert(key, by);
+        }
+    }
+
+    /// Takes back what nobody would grant any more: a command may have put something else in its place since.
+    pub(super) fn review(&mut self, worry: Worry<'_>) {
+        let Self { runs: _, granted, held, refused: _ } = self;
+        granted.retain(|key, by| {
+            let grant = key.parse::<Grant>().ok();
+            let why = grant.as_ref().and_then(read).and_then(worry).filter(|_| by != BY_HAND);
+            if let Some(why) = &why {
+                put(held, key.clone(), why.clone());
+            }
+            why.is_none()
+        });
+    }
+
+    /// Adds the program that the command begins with, where the policy does not show it.
+    pub(super) fn begin(&mut self, program: Option<PathBuf>, worry: Worry<'_>) {
+        let Some(path) = program else { return };
+        let key = Grant::FsRead(path.clone()).to_string();
+        match worry(&path) {
+            Some(why) => put(&mut self.held, key, why),
+            None if key.chars().all(is_plain) => put(&mut self.granted, key, "it is the command itself".to_owned()),
+            None => put(&mut self.held, key, "its name cannot be written down plainly".to_owned()),
         }
     }
 

@@ -6,12 +6,21 @@
 use polder::risk;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The largest tree that is looked through; what is larger is for a person to judge.
 const ENTRIES_MAX: usize = 20_000;
 
-pub(super) fn worry(path: &Path, home: &Path) -> Option<String> {
+/// What a path is judged by.
+#[derive(Clone, Debug)]
+pub(super) struct Ground {
+    /// The home directory of the user.
+    pub(super) home: PathBuf,
+    /// Places that commands write.
+    pub(super) written: Vec<PathBuf>,
+}
+
+pub(super) fn worry(path: &Path, Ground { home, written }: &Ground) -> Option<String> {
     if let Some(why) = risk(path, home) {
         return Some(why.to_owned());
     }
@@ -19,6 +28,9 @@ pub(super) fn worry(path: &Path, home: &Path) -> Option<String> {
     let behind = path.canonicalize().ok()?;
     if let Some(why) = risk(&behind, home) {
         return Some(format!("links lead to `{}`: {why}", behind.display()));
+    }
+    if written.iter().any(|place| path.starts_with(place) && !behind.starts_with(place)) {
+        return Some(format!("a link that a command may have made leads to `{}`", behind.display()));
     }
     let kind = fs::symlink_metadata(&behind).ok()?.file_type();
     if kind.is_socket() {

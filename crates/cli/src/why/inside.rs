@@ -29,10 +29,21 @@ fn of_path(allowance: &Allowance, path: &Path, wish: Wish) -> Answer {
         Says::Yes => Answer::yes(),
         Says::YesPrivate => Answer::yes().note("a directory of the sandbox's own; nothing of the host is in it"),
         Says::Kernel => kernel(),
+        Says::Made => made(wish),
         Says::NotShown => Answer { grant: Some(showing.to_string()), ..Answer::no("the path is not shown inside") },
         Says::ReadOnly => Answer::no("it can be read and not written"),
         Says::Protected(protected) => Answer { grant: protected.grant, ..Answer::no("it is protected") },
         Says::Hidden => Answer::no("it is hidden").note("no grant lifts it"),
+    }
+}
+
+/// A directory that is there because of what is shown below it.
+pub(super) fn made(wish: Wish) -> Answer {
+    match wish {
+        Wish::Read => Answer::yes().note("a directory of the sandbox's own; it holds what is shown and nothing else"),
+        Wish::Write => {
+            Answer::no("the sandbox makes it for what is shown below").note("no grant lets it; show a place")
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The answer outside, from the policy of a directory: with the rule, where it was said, and the grant.
 
-use super::inside::{kernel, of_network};
+use super::inside::{kernel, made, of_network};
 use super::target::Target;
 use super::{Answer, Answered};
 use crate::exit::Failure;
@@ -41,11 +41,14 @@ fn of_path(plan: &Plan, path: &Path, wish: Wish) -> Answer {
             Answer::yes().note(note + &risk.unwrap_or_default())
         }
         Says::Kernel => kernel(),
+        Says::Made if plan.world == World::Made => made(wish),
         // A name that is protected before it exists has no place in the plan's view.
         Says::Protected(protected) if !matches!(standing, Standing::Denied(_)) => {
             Answer { grant: protected.grant, layer: Some("guard".to_owned()), ..Answer::no("it is protected") }
         }
-        Says::NotShown | Says::ReadOnly | Says::Protected(_) | Says::Hidden => denied(plan, &standing, wish),
+        Says::Made | Says::NotShown | Says::ReadOnly | Says::Protected(_) | Says::Hidden => {
+            denied(plan, &standing, wish)
+        }
     }
 }
 

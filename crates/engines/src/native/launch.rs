@@ -1,20 +1,29 @@
 //! Carrying a recipe out, and what runs afterwards. Thin: everything was decided before.
 
 use super::lower::{Lowered, lower};
+use super::network;
 use crate::shimmed::{ShimmedRun, describe, layers_of, make_cgroup, setup};
 use polder_engine::{Fitted, HeadStart, LaunchError, Running, Services};
-use polder_sys::Recipe;
 use polder_sys::cgroup::Cgroup;
+use polder_sys::{NetNamespace, Recipe};
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead, layers, kept, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, ahead, layers, kept, lookout, session } = services;
     let layers = layers_of(fitted.plan(), layers)?;
     let Lowered { ground, inside } = lower(&fitted, layers.as_ref(), terminal);
     // The shim is one of those that are counted.
     let cgroup = make_cgroup(&fitted, 1)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
+    let network = match ground.net {
+        NetNamespace::Shared => Some(network::of(session.as_ref(), lookout, ground.identity)?),
+        NetNamespace::Own | NetNamespace::Host => None,
+    };
     let recipe = Recipe { ground, inside, cgroup: entrance, stdio, kept };
     // On failure the cgroup is dropped after everything that was in it.
-    let launched = polder_sys::spawn(&recipe, ahead.and_then(HeadStart::claim)).map_err(describe)?;
+    let launched = match network {
+        Some(network) => polder_sys::spawn_beside(&recipe, &network),
+        None => polder_sys::spawn(&recipe, ahead.and_then(HeadStart::claim)),
+    }
+    .map_err(describe)?;
     Ok(Box::new(ShimmedRun::new(launched, cgroup, fitted.plan())))
 }

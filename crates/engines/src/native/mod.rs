@@ -5,8 +5,11 @@
 mod fit;
 mod launch;
 mod lower;
+mod network;
 
-use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, HeadStart, LaunchError, Running, Services};
+use polder_engine::{
+    About, Availability, Engine, EngineClass, Fit, Fitted, HeadStart, LaunchError, Running, Services, SharesNetwork,
+};
 use polder_facts::{HostFacts, Mechanism, Probe};
 use polder_plan::Plan;
 use polder_sys::{Cell, NetNamespace};
@@ -28,6 +31,10 @@ impl Engine for Native {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn shared_network(&self) -> Option<&dyn SharesNetwork> {
+        Some(self)
     }
 
     fn about(&self) -> About {

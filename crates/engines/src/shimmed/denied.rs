@@ -4,12 +4,15 @@
 //! not read anyway and what every program looks for in passing are none, and no text is ever guessed from.
 
 use polder_facts::{Action, Grant, Violation};
-use polder_plan::{Denied, Plan, Standing, Way, Wish, is_probing, risk};
+use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_probing, risk};
 use polder_sys::outside::{Deed, is_socket, may, may_change_names};
 use polder_sys::{Denial, DenialKind, syscalls};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The kernel's number for a call that a rule of Landlock refused.
+const EACCES: u32 = 13;
 
 /// Files of the kernel that nobody opens in passing.
 const KERNEL: [&str; 9] = [
@@ -41,6 +44,13 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
         DenialKind::Reserved => (Action::FileWrite, reserved(plan, denial.detail as usize)),
     };
     let Found { target, rule, layer, grant, note } = found;
+    // Nothing failed there, and without what is lent it would have.
+    let lent = denial.detail == 0 && matches!(action, Action::FileRead | Action::FileWrite | Action::Exec);
+    let lent = lent && denial.kind != DenialKind::Reserved;
+    // There what is not shown is there all the same, and what keeps it closed is not a mount.
+    let closed = plan.world == World::Ruled && denial.detail == EACCES && layer == MOUNTS;
+    let layer = if closed { "Landlock".to_owned() } else { layer };
+    let rule = if lent { format!("{rule}; {LENT} let it through") } else { rule };
     let exe = denial.exe.as_deref().map(|exe| String::from_utf8_lossy(exe).into_owned());
     let (pid, count) = (Some(denial.pid), denial.count);
     Some(Violation { action, target, rule, layer, pid, exe, count, grant, note })
@@ -104,6 +114,11 @@ fn at_path(plan: &Plan, path: &Path, wish: Wish, minimal: Minimal) -> Option<Fou
             let path = granted(&shown).display();
             (None, Some(format!("it would take all of `{path}`; bind something smaller")))
         }
+        Way::Show if leads_out(plan, granted(&shown)).is_some() => {
+            let behind = leads_out(plan, granted(&shown)).unwrap_or_default();
+            let what = format!("a link that a command may have made leads to `{}`", behind.display());
+            (None, Some(format!("{what}; bind that place")))
+        }
         Way::Show if path.to_str().is_none() => {
             (None, Some("its name is not UTF-8, which no policy can say".to_owned()))
         }
@@ -120,6 +135,13 @@ fn worry(path: &Path, home: &Path) -> Option<&'static str> {
     let behind = || path.canonicalize().ok().and_then(|behind| risk(&behind, home));
     let service = || is_socket(path).then_some("a service of the host listens there");
     risk(path, home).or_else(behind).or_else(service)
+}
+
+/// Where a path leads that lies in a place that commands write and leads out of it: nobody can show it by that name.
+fn leads_out(plan: &Plan, path: &Path) -> Option<PathBuf> {
+    let behind = path.canonicalize().ok()?;
+    let out = plan.written_places().any(|place| path.starts_with(place) && !behind.starts_with(place));
+    out.then_some(behind)
 }
 
 fn granted(grant: &Grant) -> &Path {
@@ -173,13 +195,7 @@ fn reserved(plan: &Plan, index: usize) -> Found {
     let directory = reserved.and_then(|reserved| reserved.directory.as_ref());
     let target = directory.map_or_else(|| name.to_owned(), |dir| format!("{dir}/{name}"));
     let rule = reserved.map_or_else(|| "protect".to_owned(), |reserved| format!("protect ({})", reserved.origin));
-    // Rules and grants speak of paths relative to the workspace, or of a name in any directory.
-    let grant = match directory {
-        None => Some(Grant::FsWrite(format!("**/{name}").into())),
-        Some(_) => {
-            let relative = Path::new(&target).strip_prefix(plan.workspace_guest().as_path());
-            relative.ok().map(|path| Grant::FsWrite(path.to_owned()))
-        }
-    };
-    Found { target, rule, layer: "guard".to_owned(), grant, note: None }
+    let grant = reserved.and_then(|reserved| reserved.lifted_by.as_ref()).map(|rule| Grant::FsWrite(rule.into()));
+    let note = grant.is_none().then(|| "no grant lifts it".to_owned());
+    Found { target, rule, layer: "guard".to_owned(), grant, note }
 }

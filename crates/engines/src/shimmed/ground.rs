@@ -25,6 +25,7 @@ pub(crate) fn net(plan: &Plan) -> NetNamespace {
     match plan.network.value.mode {
         NetworkMode::Full => NetNamespace::Host,
         // Restricted never becomes a `Fitted` without a broker; if it did, nothing must be open.
+        NetworkMode::None | NetworkMode::Restricted if plan.beside.is_some() => NetNamespace::Shared,
         NetworkMode::None | NetworkMode::Restricted => NetNamespace::Own,
     }
 }

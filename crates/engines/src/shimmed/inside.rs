@@ -2,7 +2,7 @@
 
 use polder_engine::Fitted;
 use polder_facts::{Guarantee, HostFacts};
-use polder_plan::{Plan, SystemKind};
+use polder_plan::{Plan, Role, SystemKind};
 use polder_policy::{NetworkMode, Observe};
 use polder_sys::{
     Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Observation, Reserved, Rlimit, Swept, Terminal,
@@ -65,13 +65,15 @@ fn observation(plan: &Plan) -> Option<Observation> {
     };
     let system = plan.files.system.iter().filter(|entry| entry.kind == SystemKind::Directory);
     let system = system.map(|entry| c(entry.path.as_os_str()));
-    let shown = plan.files.shown.iter().filter(|shown| shown.directory).map(|shown| c(shown.guest.as_os_str()));
+    let (lent, shown): (Vec<_>, Vec<_>) = plan.files.shown.iter().partition(|shown| shown.role == Role::Lent);
+    let shown = shown.into_iter().filter(|shown| shown.directory).map(|shown| c(shown.guest.as_os_str()));
+    let lent = lent.into_iter().map(|shown| c(shown.guest.as_os_str())).collect();
     let alone = match plan.network.value.mode {
         NetworkMode::None => true,
         // The broker answers there, and the host's network here.
         NetworkMode::Restricted | NetworkMode::Full => false,
     };
-    Some(Observation { mode, shown: system.chain(shown).collect(), alone })
+    Some(Observation { mode, shown: system.chain(shown).collect(), alone, lent, ruled: Vec::new() })
 }
 
 fn swept(swept: &polder_plan::Swept) -> Swept {

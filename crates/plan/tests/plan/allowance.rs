@@ -18,6 +18,7 @@ fn said(allowance: &Allowance, path: &str, wish: Wish) -> &'static str {
         Says::Yes => "yes",
         Says::YesPrivate => "private",
         Says::Kernel => "kernel",
+        Says::Made => "made",
         Says::NotShown => "not shown",
         Says::ReadOnly => "read-only",
         Says::Protected(_) => "protected",
@@ -46,6 +47,10 @@ fn every_place_is_answered_for_and_the_file_says_the_same() {
         ("/proc/1/status", "kernel", "kernel"),
         ("/run/polder/policy.json", "yes", "read-only"),
         ("/workspacex", "not shown", "not shown"),
+        ("/", "made", "made"),
+        ("/run", "made", "made"),
+        ("/home", "made", "made"),
+        ("/opt", "not shown", "not shown"),
     ] {
         let answers = (said(&read_back, path, Wish::Read), said(&read_back, path, Wish::Write));
         assert_eq!(answers, (read, write), "{path}");

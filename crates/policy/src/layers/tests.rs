@@ -185,3 +185,19 @@ fn a_user_can_ask_for_a_stricter_record_and_never_for_a_laxer_one() {
     let fault = parsed("polder.yaml", "audit: off", Level::Project).unwrap_err().to_string();
     assert!(fault.contains("`audit` counts in a system or user file only"), "{fault}");
 }
+
+#[test]
+fn only_the_users_and_the_systems_own_files_permit_learning_beyond_a_policy() {
+    let file = |text: &str, level| parsed("polder.yaml", text, level).unwrap();
+    let permits = |system: &str, user: &str| {
+        let documents = vec![file(system, Level::System), file(user, Level::User)];
+        layers(documents).permissive().is_ok()
+    };
+    let (yes, no) = ("allow_permissive: true", "allow_permissive: false");
+    assert!(permits(yes, "") && permits("", yes) && !permits("", ""));
+    assert!(!permits(no, yes) && !permits("", no), "a user cannot permit what the system refuses");
+    assert!(!permits("enforce: {network: false}", yes), "nor what would get around what it enforces");
+    assert!(permits("enforce: {network: false}\nallow_permissive: true", ""));
+    let fault = parsed("polder.yaml", "allow_permissive: true", Level::Project).unwrap_err().to_string();
+    assert!(fault.contains("`allow_permissive` counts in a system or user file only"), "{fault}");
+}

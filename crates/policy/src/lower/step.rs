@@ -4,7 +4,7 @@ use super::Lower;
 use crate::check::is_foreign_step;
 use crate::dialect::Dialect;
 use crate::document::{Definition, StepDefinition};
-use crate::model::Limits;
+use crate::model::{Limits, Ready, ReadyBy};
 use crate::rules;
 use crate::tree::{Entry, Node, Value};
 use polder_facts::{Sourced, Span};
@@ -12,6 +12,12 @@ use std::time::Duration;
 
 /// The most steps of one file.
 const STEPS_MAX: usize = 1000;
+/// The most services of one file.
+const SERVICES_MAX: usize = 100;
+/// The first port for whom no privilege is needed; a new network begins with this, whatever the host has.
+const PORT_MIN: u16 = 1024;
+/// How long to wait for a service that says nothing about it.
+const READY_WITHIN: Span = Span(Duration::from_secs(30));
 
 impl Lower<'_> {
     pub(super) fn steps(&mut self, tree: &Node) -> Vec<StepDefinition> {
@@ -24,6 +30,55 @@ impl Lower<'_> {
             return Vec::new();
         }
         entries.iter().map(|entry| self.step(entry)).collect()
+    }
+
+    /// Commands that run beside steps: read as steps are, with less to say.
+    pub(super) fn services(&mut self, tree: &Node) -> Vec<StepDefinition> {
+        if self.source.dialect == Dialect::Visor {
+            return Vec::new();
+        }
+        let entries = tree.get("services").map(Node::entries).unwrap_or_default();
+        if entries.len() > SERVICES_MAX {
+            self.fault(tree.line, format!("the file has more than {SERVICES_MAX} services"));
+            return Vec::new();
+        }
+        let service = |lower: &mut Self, entry: &Entry| {
+            let ready = entry.node.get("ready").and_then(|node| lower.ready(node));
+            StepDefinition { ready, ..lower.step(entry) }
+        };
+        entries.iter().map(|entry| service(self, entry)).collect()
+    }
+
+    fn ready(&mut self, node: &Node) -> Option<Sourced<Ready>> {
+        let port = node.get("port").and_then(|port| match port.value {
+            Value::Int(number) => Some((number, port.line)),
+            _ => None,
+        });
+        let exec = node.get("exec").and_then(Node::text);
+        let timeout = node.get("timeout").and_then(Node::text).and_then(|text| text.parse().ok());
+        let by = match (port, exec) {
+            (Some((port, line)), None) => match u16::try_from(port) {
+                // Nobody inside has a privilege, so nobody would ever come.
+                Ok(port) if port < PORT_MIN => {
+                    self.fault(
+                        line,
+                        format!("nobody without privileges can listen on port {port}: take {PORT_MIN} or above"),
+                    );
+                    return None;
+                }
+                Ok(port) => ReadyBy::Port(port),
+                Err(_) => {
+                    self.fault(line, format!("`{port}` is not a port: the last one is 65535"));
+                    return None;
+                }
+            },
+            (None, Some(exec)) => ReadyBy::Exec(exec.to_owned()),
+            (Some(_), Some(_)) | (None, None) => {
+                self.fault(node.line, "`ready` needs one of `port` and `exec`");
+                return None;
+            }
+        };
+        Some(self.sourced(Ready { by, timeout: timeout.unwrap_or(READY_WITHIN) }, node.line))
     }
 
     fn step(&mut self, entry: &Entry) -> StepDefinition {
@@ -46,6 +101,8 @@ impl Lower<'_> {
             continue_on_failure: None,
             condition: None,
             stdin: None,
+            services: None,
+            ready: None,
             changes: Definition::silent(self.origin(entry.line)),
         };
         if foreign {
@@ -63,6 +120,7 @@ impl Lower<'_> {
         step.continue_on_failure = node.get("continue_on_failure").and_then(Node::bool);
         step.condition = text("if").map(|(condition, line)| self.sourced(condition, line));
         step.stdin = text("stdin").map(|(stdin, line)| self.sourced(stdin, line));
+        step.services = node.get("services").map(|node| self.each(Some(node), |name| Ok(name.to_owned())));
         step.changes.network = node.get("network").and_then(|network| self.network(network));
         step.changes.access = self.access(node);
         step.changes.env_set = self.env_values(node);

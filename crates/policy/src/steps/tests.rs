@@ -51,3 +51,9 @@ fn the_number_of_steps_at_once_is_the_strongest_files() {
     let project = parsed("polder.yaml", "max_parallelism: 4", Level::Project).unwrap();
     assert_eq!(layers(vec![project, user]).max_parallelism().unwrap().value, 4);
 }
+
+#[test]
+fn what_other_tools_call_it_has_a_hint() {
+    let faults = parsed("polder.yaml", "steps: {x: {run: make}}", Level::Project).unwrap_err().to_string();
+    assert!(faults.contains("unknown key `run`") && faults.contains("`exec`"), "{faults}");
+}

@@ -14,6 +14,7 @@ pub(crate) fn step(name: &str, waits_for: &[&str]) -> Step {
         continue_on_failure: false,
         condition: None,
         stdin: None,
+        services: Vec::new(),
         env: Vec::new(),
     }
 }

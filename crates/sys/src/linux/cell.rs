@@ -5,8 +5,9 @@
 
 use super::cgroup::Entrance;
 use super::launched::{Child, Go, Launched, MadeBy, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
-use super::mapped::give_identity;
-use super::recipe::{NetNamespace, Recipe};
+use super::mapped::{give_identity, give_trees};
+use super::recipe::{Identity, NetNamespace, Recipe};
+use super::shared_net::SharedNet;
 use super::{image, shim};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -16,6 +17,16 @@ pub struct Cell {
     shim: Child,
     control: OwnedFd,
     net: NetNamespace,
+    maps: Maps,
+}
+
+/// Who is who in the user namespace of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Maps {
+    /// Nobody has said it yet.
+    ToWrite,
+    /// Whoever made the namespace has.
+    Written,
 }
 
 /// Carries a recipe out: returns when the command has been executed, or with what kept it from that. A cell that was
@@ -32,6 +43,15 @@ pub fn spawn(recipe: &Recipe, ahead: Option<Cell>) -> Result<Launched, SpawnErro
     cell.start(recipe)
 }
 
+/// The same in a network that other sandboxes are in.
+pub fn spawn_beside(recipe: &Recipe, network: &SharedNet) -> Result<Launched, SpawnError> {
+    let born = match &recipe.cgroup {
+        Some(Entrance::Born(directory)) => Some(directory.as_fd()),
+        Some(Entrance::Join(_)) | None => None,
+    };
+    Cell::open_beside(network, recipe.ground.identity, born)?.start(recipe)
+}
+
 impl Cell {
     /// Makes the namespaces and returns while the first process is still at work on the network.
     pub fn open(net: NetNamespace, cgroup: Option<BorrowedFd<'_>>) -> Result<Self, SpawnError> {
@@ -45,7 +65,25 @@ impl Cell {
             shim::live(net, control)
         })
         .map_err(|errno| SpawnError::Namespaces { errno })?;
-        Ok(Self { shim, control: ours, net })
+        Ok(Self { shim, control: ours, net, maps: Maps::ToWrite })
+    }
+
+    /// The same in a network that other sandboxes are in.
+    fn open_beside(
+        network: &SharedNet,
+        identity: Identity,
+        cgroup: Option<BorrowedFd<'_>>,
+    ) -> Result<Self, SpawnError> {
+        let net = NetNamespace::Shared;
+        let (ours, theirs) = socket_pair().map_err(caller("make the control socket", "socketpair"))?;
+        let shim = network.clone_into(identity, cgroup, || {
+            // SAFETY: as above.
+            let control = unsafe { OwnedFd::from_raw_fd(libc::fcntl(theirs.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)) };
+            // SAFETY: as above.
+            unsafe { libc::close(ours.as_raw_fd()) };
+            shim::live(net, control)
+        })?;
+        Ok(Self { shim, control: ours, net, maps: Maps::Written })
     }
 
     /// The same for a caller that has other work to do meanwhile: the first process begins on another CPU.
@@ -60,7 +98,11 @@ impl Cell {
 
     fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup, stdio, kept } = recipe;
-        let trees = give_identity(self.shim.pid, ground.identity, &ground.steps, stdio)?;
+        let give = match self.maps {
+            Maps::ToWrite => give_identity,
+            Maps::Written => give_trees,
+        };
+        let trees = give(self.shim.pid, ground.identity, &ground.steps, stdio)?;
         let doors = match cgroup {
             Some(Entrance::Join(doors)) => doors.as_slice(),
             Some(Entrance::Born(_)) | None => &[],

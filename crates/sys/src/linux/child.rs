@@ -41,10 +41,11 @@ pub(crate) enum Stage {
     Start,
     Outer,
     Program,
+    Join,
 }
 
 impl Stage {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Lifeline,
         Self::Network,
         Self::Recipe,
@@ -71,6 +72,7 @@ impl Stage {
         Self::Start,
         Self::Outer,
         Self::Program,
+        Self::Join,
     ];
 
     pub(crate) fn from_number(number: i32) -> Option<Self> {
@@ -105,6 +107,7 @@ impl Stage {
             Self::Workdir => ("enter the working directory", "chdir"),
             Self::Start => ("start the command", "clone"),
             Self::Outer => ("attach what the program is to show", "move_mount"),
+            Self::Join => ("join the network of other sandboxes", "setns"),
             Self::Program => ("execute the program that builds the sandbox", "execve"),
         }
     }
@@ -143,11 +146,12 @@ pub(crate) fn prepare(net: NetNamespace) -> Result<OwnedFd, Failure> {
         at(Stage::Loopback, net::loopback_up())?;
     }
     at(Stage::Private, mount::make_private())?;
-    at(Stage::UserNamespaces, creds::bound_namespace())?;
-    at(Stage::Privileges, creds::empty_bounding_set(&[]))?;
     // While the host's is still visible: the kernel compares the two. We are not dumpable when the command comes, so with
     // this option it does not see us.
-    at(Stage::Processes, process_table())
+    let proc = at(Stage::Processes, process_table())?;
+    at(Stage::UserNamespaces, creds::bound_namespace(proc.as_fd()))?;
+    at(Stage::Privileges, creds::empty_bounding_set(&[]))?;
+    Ok(proc)
 }
 
 fn process_table() -> Result<OwnedFd, Errno> {
@@ -198,7 +202,8 @@ pub(crate) fn finish(finish: &FinishImage<'_>) -> Result<(), Failure> {
         };
         answer.map_err(|errno| Failure { stage: Stage::Ground, index, errno })?;
     }
-    at(Stage::UserNamespaces, creds::bound_namespace())?;
+    let bound = creds::visible_processes().and_then(|proc| creds::bound_namespace(proc.as_fd()));
+    at(Stage::UserNamespaces, bound)?;
     at(Stage::Lifeline, creds::not_dumpable())?;
     // SAFETY: a static path.
     let root =

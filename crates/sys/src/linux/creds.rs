@@ -1,7 +1,8 @@
 //! Giving up privileges for good. Used between clone and exec: nothing here allocates.
 
-use super::call::{Errno, check, check_int};
+use super::call::{Errno, check, check_int, open_at, open_in};
 use std::ffi::CStr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 const SECUREBITS_ALL_LOCKED: libc::c_ulong =
     // NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its lock, and the lock of KEEP_CAPS, which stays off.
@@ -116,15 +117,34 @@ fn set_capabilities(permitted: u64, inheritable: u64) -> Result<(), Errno> {
 
 /// Closes the way back in, and a way to exhaust the host: no further user namespace can be made below this one, whatever the filter lets through.
 ///
-/// The table belongs to the namespace of the caller, so this changes nothing on the host; see user_namespaces(7).
-pub(crate) fn bound_namespace() -> Result<(), Errno> {
-    write_file(c"/proc/sys/user/max_user_namespaces", b"0")?;
+/// The table belongs to the namespace of the caller, so this changes nothing on the host; see user_namespaces(7). It is
+/// reached through a process table: one of our own where there is one, because in the host's the kernel looks through
+/// the tables of all namespaces that were there lately.
+pub(crate) fn bound_namespace(proc: BorrowedFd<'_>) -> Result<(), Errno> {
+    let write = |path: &CStr, content: &[u8]| {
+        let file = open_in(proc, path, libc::O_WRONLY | libc::O_CLOEXEC)?;
+        write_once(file.as_raw_fd(), content)
+    };
+    write(c"sys/user/max_user_namespaces", b"0")?;
     // What a sandbox takes counts for its user on the host too; it may have half of what a user usually has.
-    match write_file(c"/proc/sys/user/max_inotify_instances", b"64") {
+    match write(c"sys/user/max_inotify_instances", b"64") {
         // A kernel without inotify.
         Err(Errno(libc::ENOENT)) => Ok(()),
         other => other,
     }
+}
+
+/// The process table that is at its place.
+pub(crate) fn visible_processes() -> Result<OwnedFd, Errno> {
+    open_at(c"/proc", libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC, 0)
+}
+
+/// From now on this process does not interrupt another that is at work when it wakes up. Only a hint.
+pub(crate) fn yield_to_others() {
+    // Priority 0, the only one of this class.
+    let priority: libc::c_int = 0;
+    // SAFETY: `sched_param` begins with the priority, which is all that Linux has in it.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_BATCH, &raw const priority) };
 }
 
 /// Nobody with our uid may look into this process.
@@ -145,8 +165,8 @@ pub(crate) fn adopt_orphans() -> Result<(), Errno> {
 
 /// Writes a short kernel file in one call, as such files want it.
 pub(crate) fn write_file(path: &CStr, content: &[u8]) -> Result<(), Errno> {
-    let fd = super::call::open_at(path, libc::O_WRONLY | libc::O_CLOEXEC, 0)?;
-    write_once(std::os::fd::AsRawFd::as_raw_fd(&fd), content)
+    let fd = open_at(path, libc::O_WRONLY | libc::O_CLOEXEC, 0)?;
+    write_once(fd.as_raw_fd(), content)
 }
 
 /// One write of the whole content, or an error.

@@ -95,6 +95,8 @@ pub(crate) struct ObserveImage<'a> {
     pub(crate) mode: Observe,
     pub(crate) shown: List<'a, &'a CStr>,
     pub(crate) alone: bool,
+    pub(crate) lent: List<'a, &'a CStr>,
+    pub(crate) ruled: List<'a, &'a CStr>,
 }
 
 /// [`LandlockSpec`], borrowed.
@@ -200,7 +202,7 @@ fields!(Ground, GroundImage<'a> { identity, net, root, scratch_bytes, steps, hos
 fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
 fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
 fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, observe, command });
-fields!(Observation, ObserveImage<'a> { mode, shown, alone });
+fields!(Observation, ObserveImage<'a> { mode, shown, alone, lent, ruled });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
 fields!(Rlimit, Rlimit { resource, value });
@@ -237,7 +239,7 @@ variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
 variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
 variants!(Root, Root { 0 = Made {}, 1 = Found {} });
-variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {} });
+variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {}, 2 = Shared {} });
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
 variants!(Observe, Observe { 0 = Off {}, 1 = Cheap {}, 2 = Exact {} });
 variants!(Identity, Identity { 0 = Same { uid, gid }, 1 = Range { uid, gid, base, count }, 2 = HostRoot {} });

@@ -271,6 +271,11 @@ pub(crate) struct Child {
 }
 
 impl Child {
+    /// Our own, by its handle.
+    pub(crate) fn ours(pid: i32, pidfd: OwnedFd) -> Self {
+        Self { pid, pidfd, reaped: false, anothers: false }
+    }
+
     /// Somebody else's child, by its handle.
     pub(crate) fn of_another(pid: i32, pidfd: OwnedFd) -> Self {
         Self { pid, pidfd, reaped: false, anothers: true }
@@ -331,18 +336,18 @@ impl Drop for Child {
 
 #[repr(C)]
 #[derive(Default)]
-struct CloneArgs {
-    flags: u64,
-    pidfd: u64,
-    child_tid: u64,
-    parent_tid: u64,
-    exit_signal: u64,
-    stack: u64,
-    stack_size: u64,
-    tls: u64,
-    set_tid: u64,
-    set_tid_size: u64,
-    cgroup: u64,
+pub(crate) struct CloneArgs {
+    pub(crate) flags: u64,
+    pub(crate) pidfd: u64,
+    pub(crate) child_tid: u64,
+    pub(crate) parent_tid: u64,
+    pub(crate) exit_signal: u64,
+    pub(crate) stack: u64,
+    pub(crate) stack_size: u64,
+    pub(crate) tls: u64,
+    pub(crate) set_tid: u64,
+    pub(crate) set_tid_size: u64,
+    pub(crate) cgroup: u64,
 }
 
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;

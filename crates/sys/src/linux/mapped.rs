@@ -18,10 +18,29 @@ pub(crate) fn give_identity(
     steps: &[Step],
     stdio: &[OwnedFd; 3],
 ) -> Result<Vec<OwnedFd>, SpawnError> {
+    map_identity(pid, identity)?;
+    give_trees(pid, identity, steps, stdio)
+}
+
+/// The maps alone.
+pub(crate) fn map_identity(pid: i32, identity: Identity) -> Result<(), SpawnError> {
     match identity {
-        Identity::Same { uid, gid } => map_self(pid, uid, gid).map(|()| Vec::new()),
-        Identity::Range { uid, gid, base, count } => {
-            map_ids(pid, 0, base, count)?;
+        Identity::Same { uid, gid } => map_self(pid, uid, gid),
+        Identity::Range { base, count, .. } => map_ids(pid, 0, base, count),
+        Identity::HostRoot => map_ids(pid, 0, 0, 1),
+    }
+}
+
+/// The trees alone, for a child in a user namespace whose maps are written.
+pub(crate) fn give_trees(
+    pid: i32,
+    identity: Identity,
+    steps: &[Step],
+    stdio: &[OwnedFd; 3],
+) -> Result<Vec<OwnedFd>, SpawnError> {
+    match identity {
+        Identity::Same { .. } | Identity::HostRoot => Ok(Vec::new()),
+        Identity::Range { uid, gid, base, count: _ } => {
             for stream in stdio {
                 give_pipe(stream.as_fd(), base + uid, base + gid);
             }
@@ -31,7 +50,6 @@ pub(crate) fn give_identity(
             });
             mapped_trees(pid, shown)
         }
-        Identity::HostRoot => map_ids(pid, 0, 0, 1).map(|()| Vec::new()),
     }
 }
 

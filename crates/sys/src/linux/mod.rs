@@ -16,6 +16,7 @@ pub mod filter;
 mod foreign;
 mod guard;
 mod image;
+pub mod inmate;
 mod landlock;
 mod launched;
 mod listener;
@@ -32,6 +33,7 @@ mod porter;
 pub mod probe;
 mod recipe;
 mod seccomp;
+mod shared_net;
 mod shim;
 
 pub mod syscalls;
@@ -41,7 +43,7 @@ pub mod tree;
 pub mod wait;
 mod wire;
 
-pub use cell::{Cell, spawn};
+pub use cell::{Cell, spawn, spawn_beside};
 pub use denials::{Denial, DenialKind};
 pub use door::{Door, Porter};
 pub use foreign::{
@@ -55,3 +57,4 @@ pub use recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
     Observation, Recipe, Reserved, Root, Source, Staging, Step, Swept,
 };
+pub use shared_net::SharedNet;

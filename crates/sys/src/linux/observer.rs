@@ -10,7 +10,7 @@
 use super::asked::{Access, Asked, At, asked};
 use super::call::{Errno, check_int};
 use super::denials::{DenialKind, Denials};
-use super::image::ObserveImage;
+use super::image::{List, ObserveImage};
 use super::notify::{Notification, PATH_BYTES_MAX, Path, read_memory, read_path};
 use super::peers;
 use super::syscalls;
@@ -85,16 +85,27 @@ impl<'a> Observer<'a> {
             return;
         }
         let Some(full) = Text::of(pid, dir, path.to_bytes()) else { return };
-        let Err(Errno(errno)) = attempt(&full, access) else { return };
-        if !matches!(errno, libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EPERM | libc::EROFS) {
+        let errno = match attempt(&full, access) {
+            Ok(()) if self.observe.lent.len() + self.observe.ruled.len() == 0 => return,
+            Ok(()) => 0,
+            Err(Errno(errno)) => errno,
+        };
+        if !matches!(errno, 0 | libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EPERM | libc::EROFS) {
             return;
         }
         let follow = !matches!(access, Access::Make | Access::Remove | Access::Replace);
         let Some(place) = resolve(pid, dir, path.to_bytes(), follow) else { return };
         // What is shown is shown whole: what is missing there is missing on the host as well.
-        if matches!(errno, libc::ENOENT | libc::ENOTDIR) && self.is_shown(place.bytes()) {
+        if matches!(errno, 0 | libc::ENOENT | libc::ENOTDIR) && self.is_shown(place.bytes()) {
             return;
         }
+        let errno = match errno {
+            // It works here, and would not without what is lent.
+            0 if is_below(place.bytes(), &self.observe.lent) => 0,
+            0 if self.is_ruled_out(place.bytes(), access) => libc::EACCES,
+            0 => return,
+            errno => errno,
+        };
         let kind = match access {
             Access::Find | Access::Read => DenialKind::Read,
             Access::Write => DenialKind::Write,
@@ -106,11 +117,14 @@ impl<'a> Observer<'a> {
         denials.note(kind, errno as u32, pid, place.bytes(), control);
     }
 
+    /// Whether Landlock alone will say no.
+    fn is_ruled_out(&self, place: &[u8], access: Access) -> bool {
+        let ruled = &self.observe.ruled;
+        access != Access::Find && ruled.len() != 0 && !is_below(place, ruled)
+    }
+
     fn is_shown(&self, path: &[u8]) -> bool {
-        self.observe.shown.iter().any(|shown| {
-            let rest = path.strip_prefix(shown.to_bytes());
-            rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-        })
+        is_below(path, &self.observe.shown)
     }
 
     fn connect(&self, pid: u32, address: u64, length: u64, denials: &mut Denials, control: BorrowedFd<'_>) {
@@ -139,6 +153,14 @@ impl<'a> Observer<'a> {
             _ => {}
         }
     }
+}
+
+/// Whether a path is one of these places, or in one.
+fn is_below(path: &[u8], places: &List<'_, &CStr>) -> bool {
+    places.iter().any(|place| {
+        let rest = path.strip_prefix(place.to_bytes());
+        rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    })
 }
 
 /// Whether a path means another thing for the caller than for us; all of these are the caller's own.

@@ -152,6 +152,8 @@ impl Root {
 pub enum NetNamespace {
     /// One of its own, with a loopback.
     Own,
+    /// One that it shares with other sandboxes, with a loopback; it was entered before the first process began.
+    Shared,
     /// The host's.
     Host,
 }
@@ -375,6 +377,10 @@ pub struct Observation {
     pub shown: Vec<CString>,
     /// Whether the sandbox has a network of its own without a way out.
     pub alone: bool,
+    /// Absolute paths inside that are let through beyond the policy: what is found there is noted.
+    pub lent: Vec<CString>,
+    /// All that Landlock lets be opened, where it alone hides the rest: to ask whether a file is there, it does not mind.
+    pub ruled: Vec<CString>,
 }
 
 /// A file that is set aside when the run has ended. Paths are absolute inside.

@@ -275,7 +275,7 @@ fn bound_own(callers_namespace: u64) -> Result<(), Errno> {
     if user_namespace()? == callers_namespace {
         return Ok(());
     }
-    match creds::bound_namespace() {
+    match creds::visible_processes().and_then(|proc| creds::bound_namespace(proc.as_fd())) {
         // The filter forbids new namespaces all the same.
         Err(Errno(libc::EACCES | libc::EPERM | libc::EROFS)) => Ok(()),
         other => other,

@@ -131,6 +131,8 @@ pub(crate) fn receive_soon(
 
 /// Waits until the other side is gone; says whether a record of this kind was its word to the last.
 pub(crate) fn hears_before_end(socket: BorrowedFd<'_>, tag: Tag) -> bool {
+    // The other side is on its way out when this wakes us, and what is left for us to do must not hold it up.
+    super::creds::yield_to_others();
     // Nothing is asked for, so only the end wakes us, and not a record before it.
     let mut end = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
     // SAFETY: one entry, valid for the call.

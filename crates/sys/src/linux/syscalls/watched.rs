@@ -131,12 +131,19 @@ pub(super) fn add(observe: Observe, rules: &mut BTreeMap<u32, Rule>) {
     let mut opening = |number: i64, flags: u8, mode: u8| {
         let mut tests = open_without_creating(observe, flags);
         tests.push(when(mode, Match::AnyBit(SETID_BITS), EPERM));
-        if observe == Observe::Cheap {
+        let otherwise = if observe == Observe::Cheap {
             // Whoever unpacks, copies or checks out a tree insists on new files, and so does whoever makes a temporary
             // one: a look at each would take nearly as long as the work.
             tests.push(when(flags, Match::AnyBit(libc::O_EXCL as u32), Verdict::Allow));
-        }
-        put(number, tests, Verdict::Notify);
+            // What is locked, appended to or kept open is opened seldom.
+            tests.push(when(flags, Match::NoBit(libc::O_TRUNC as u32), Verdict::Notify));
+            // A shell's redirection, or C's; those of languages that close on exec write trees of files.
+            tests.push(when(flags, Match::NoBit(libc::O_CLOEXEC as u32), Verdict::Notify));
+            Verdict::Allow
+        } else {
+            Verdict::Notify
+        };
+        put(number, tests, otherwise);
     };
     opening(libc::SYS_openat, 2, 3);
     #[cfg(target_arch = "x86_64")]
