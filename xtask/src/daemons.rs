@@ -80,7 +80,9 @@ impl Daemons {
             self.sockets.get(daemon).map(|socket| (name.to_owned(), format!("unix://{socket}")))
         };
         let image = ("POLDER_TEST_IMAGE".to_owned(), IMAGE.to_owned());
-        [pair("DOCKER_HOST", keeper::DOCKER), pair("CONTAINER_HOST", podman), Some(image)]
+        // Docker has it for everybody.
+        let runtime = machine::has_runsc().then(|| ("POLDER_TEST_RUNTIME".to_owned(), "runsc".to_owned()));
+        [pair("DOCKER_HOST", keeper::DOCKER), pair("CONTAINER_HOST", podman), Some(image), runtime]
             .into_iter()
             .flatten()
             .collect()

@@ -24,11 +24,19 @@ const PROGRAMS: [(&str, &str); 16] = [
     ("unshare", "util-linux"),
     ("setpriv", "util-linux"),
 ];
+/// The runtime with a kernel of its own, of the package of the same name. Not every architecture and mirror has it.
+pub(crate) const RUNSC: &str = "/usr/bin/runsc";
+
 /// The ordinary user as whom everything runs a second time.
 pub(crate) const USER: &str = "polder-test";
 
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+}
+
+/// Whether the runtime with a kernel of its own is installed.
+pub(crate) fn has_runsc() -> bool {
+    Path::new(RUNSC).exists()
 }
 
 fn exists(program: &str) -> bool {
@@ -41,20 +49,30 @@ pub(crate) fn install_packages() -> Result<(), String> {
     let mut packages: Vec<&str> =
         PROGRAMS.iter().filter(|(program, _)| !exists(program)).map(|(_, package)| *package).collect();
     packages.dedup();
-    if packages.is_empty() {
+    let wants_runtime = is_root() && !has_runsc();
+    if packages.is_empty() && !wants_runtime {
         return Ok(());
     }
     if !is_root() {
         return Err(format!("these packages are needed: sudo apt-get install {}", packages.join(" ")));
     }
-    println!("installing {}", packages.join(" "));
     let apt = || {
         let mut command = Command::new("apt-get");
         command.env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
         command
     };
+    let install = |packages: &[&str]| {
+        println!("installing {}", packages.join(" "));
+        call(apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(packages))
+    };
     call(apt().args(["-qq", "update"]))?;
-    call(apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(packages))
+    if !packages.is_empty() {
+        install(&packages)?;
+    }
+    if wants_runtime && let Err(error) = install(&["runsc"]) {
+        println!("without it, the tests that need it are skipped: {error}");
+    }
+    Ok(())
 }
 
 /// A program that no Debian package has: a Python package that carries it, with the libraries that it needs.

@@ -32,6 +32,9 @@ pub(crate) fn all(filter: Option<&str>) -> Outcome {
         None
     };
     let daemons = daemons.as_ref();
+    if daemons.is_some() && !machine::has_runsc() {
+        println!("== skipped: tests with a runtime that has a kernel of its own ({} is missing)", machine::RUNSC);
+    }
     let mut failed = Vec::new();
     let mut note = |what: &str, result: Result<(), String>| {
         if let Err(message) = result {

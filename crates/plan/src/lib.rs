@@ -25,6 +25,6 @@ pub use plan::{
     Swept, SystemEntry, SystemKind, World, Written,
 };
 pub use sensitive::{Sensitive, is_probing, risk};
-pub use standing::{Denied, Standing, Way, Wish};
+pub use standing::{Denied, MOUNTS, Standing, Way, Wish};
 pub use trace::{TRACEPARENT, carries_trace};
 pub use view::{BORROWED, LENT, STATE};

@@ -54,7 +54,8 @@ pub enum Way {
     Other(String),
 }
 
-const MOUNTS: &str = "the mount namespace";
+/// What keeps from a command what is not shown.
+pub const MOUNTS: &str = "the mount namespace";
 const READ_ONLY: &str = "a read-only mount";
 
 impl Plan {

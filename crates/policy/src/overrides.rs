@@ -206,7 +206,7 @@ const POLICY_VARIABLES: [&str; 9] = [
     "POLDER_UNTRUSTED",
 ];
 /// Variables that other parts of polder read.
-const OTHER_VARIABLES: [&str; 2] = ["POLDER_TRUST_PROJECT", "POLDER_LOG"];
+const OTHER_VARIABLES: [&str; 3] = ["POLDER_TRUST_PROJECT", "POLDER_LOG", "POLDER_METRICS_FILE"];
 
 /// What the `POLDER_*` variables say; others are nobody's business here.
 pub(crate) fn environment<'a>(

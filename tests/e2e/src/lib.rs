@@ -12,7 +12,7 @@ mod registry;
 mod terminal;
 mod without;
 
-pub use daemon::{Daemon, daemons, image, with_daemons};
+pub use daemon::{Daemon, daemons, docker, image, with_daemons, with_runtime};
 pub use hold::{Held, hold, pause, until};
 pub use place::{Place, Said, binary, golden, is_root};
 pub use registry::Registry;

@@ -86,7 +86,8 @@ fn a_service_that_is_not_well_shows_its_last_lines() {
         configure(&daemon, &place, &hasty);
         let said = run(&daemon, &place, "touch ran");
         assert_eq!(said.code, 125, "{said:?}");
-        assert!(said.err.contains("`web`") && said.err.contains("| first words"), "{said:?}");
+        assert!(said.err.contains("`web` is not healthy: its check failed once"), "{said:?}");
+        assert!(said.err.contains("| first words"), "{said:?}");
         configure(&daemon, &place, &file(WELL, "entrypoint: [sh, -c, 'echo last words; exit 3']"));
         let said = run(&daemon, &place, "touch ran");
         assert_eq!(said.code, 125, "{said:?}");
@@ -173,7 +174,7 @@ fn whatever_ends_polder_no_service_stays() {
 fn a_run_that_is_ended_while_it_waits_ends_at_once() {
     for daemon in daemons() {
         let place = Place::new();
-        let patient = file("[CMD, 'false']", "").replace("retries: 5}", "retries: 50}");
+        let patient = file("[CMD, 'false']", "").replace("retries: 5}", "retries: 100}");
         configure(&daemon, &place, &patient);
         let polder = start(&daemon, &place, "touch ran");
         let id = polder.id();

@@ -178,8 +178,8 @@ fn another_runtime_is_used_by_name_or_refused() {
         with("no-such-runtime");
         let said = run(&daemon, &place, &["run", "--", "touch", "ran"]);
         refused(&said, &place, &["`no-such-runtime`", "remedy: "]);
-        with("runsc");
+        with("kata");
         let said = run(&daemon, &place, &["run", "--", "touch", "ran"]);
-        refused(&said, &place, &["polder.yaml:5", "`runsc` has a kernel of its own", "such as `runc`"]);
+        refused(&said, &place, &["polder.yaml:5", "`kata` has a kernel of its own", "such as `runc`"]);
     }
 }

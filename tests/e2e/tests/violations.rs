@@ -54,6 +54,21 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// There the host's own root stays in place: whoever asks finds the file, and only Landlock keeps it closed.
+#[test]
+fn what_landlock_alone_denies_is_told_too() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    let script = format!("cat {file} > /dev/null");
+    assert_eq!(place.sh(&script).code, 0, "the control");
+    let weaker = ["fs", "second-layer", "ipc", "privileges"].map(|name| ["--accept", name]).concat();
+    with_grant(&place, "firejail", &weaker, &script, "file-read", &file);
+    let (_, violations) = blocked(&place, "firejail", &weaker, &script);
+    assert_eq!((violations.len(), violations[0]["layer"].as_str()), (1, Some("Landlock")), "{violations:#?}");
+    let (_, violations) = blocked(&place, "firejail", &weaker, &format!("test -e {file}"));
+    assert!(violations.is_empty(), "to ask is not denied: {violations:#?}");
+}
+
 #[test]
 fn reading_a_file_outside() {
     let place = Place::new();

@@ -7,8 +7,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Runtimes beside the usual one, where they are installed, and what they need to be told.
-const RUNTIMES: [(&str, &str, &[&str]); 1] = [("runsc", "/usr/bin/runsc", &["--platform=ptrace", "--network=none"])];
+/// Runtimes beside the usual one, where they are installed, and what they need to be told. The last has the name of one with
+/// a kernel of its own, and has none.
+const RUNTIMES: [(&str, &str, &[&str]); 2] = [
+    ("runsc", machine::RUNSC, &["--platform=ptrace", "--network=none"]),
+    ("runsc-without-a-kernel", "/usr/sbin/runc", &[]),
+];
 
 pub(super) fn start(place: &Place) -> Result<Started, String> {
     let at = |name: &str| place.path().join(name);

@@ -1,5 +1,6 @@
 //! What a container with our own sandbox in it says about a plan. Pure.
 
+use super::apart;
 use super::kind::Kind;
 use super::options::Options;
 use crate::shimmed::{Judge, enforced, gap};
@@ -10,6 +11,9 @@ use polder_policy::{Image, NetworkMode};
 use std::collections::BTreeMap;
 
 pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts) -> Fit {
+    if let Some(runtime) = Options::of(kind, plan).ok().as_ref().and_then(Options::apart) {
+        return apart::fit(kind, runtime, plan, host);
+    }
     let judge = Judge { plan, host, tried: &[] };
     let mut verdicts = BTreeMap::from([
         (
@@ -39,8 +43,7 @@ pub(super) fn fit(kind: Kind, class: EngineClass, plan: &Plan, host: &HostFacts)
     Fit { engine: kind.id(), class, verdicts, impossible: impossible(&judge, kind) }
 }
 
-/// The runtime that makes the container, where the plan names one. Whichever it is, the class is that of a container: one
-/// with a kernel of its own is refused.
+/// The runtime that makes the container, where the plan names one.
 fn by_runtime(kind: Kind, plan: &Plan) -> String {
     let named = Options::of(kind, plan).ok().and_then(|options| options.runtime);
     named.map(|name| format!(" by the runtime `{name}`")).unwrap_or_default()

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Files that every image gets: who and where the command is. The daemon makes mount points for those that it has not
 /// mounted itself. Without a network, one daemon has a `resolv.conf` and the other has none.
-const FILES: [&str; 3] = ["/etc/passwd", "/etc/group", "/etc/resolv.conf"];
+pub(super) const FILES: [&str; 3] = ["/etc/passwd", "/etc/group", "/etc/resolv.conf"];
 /// Those that every daemon has mounted itself.
-const DAEMONS: [&str; 2] = ["/etc/hosts", "/etc/hostname"];
+pub(super) const DAEMONS: [&str; 2] = ["/etc/hosts", "/etc/hostname"];
 
 /// Places of the image that are private, in memory; more mount points below them are made there.
 const PRIVATE: [&str; 2] = ["/tmp", "/var/tmp"];

@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::lower::Lowered;
 use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
-use super::{owner, place};
+use super::{apart, owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session};
 use polder_facts::LimitKind;
@@ -36,6 +36,10 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     // What a run writes to a volume of the image, others of the session would find, if nothing else keeps it from writing.
     let leaks = image.has_volumes && fitted.host().landlock_abi == 0;
     let session = if leaks { Session::new() } else { session };
+    if let Some(runtime) = image.apart() {
+        let run = apart::Services { stdio, terminal, kept, lookout };
+        return apart::launch(kind, fitted, &client, &image, runtime, run);
+    }
     let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;
     let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
     let opened = session.share(&key, lookout, Opened::is_there, |lookout| opening.open(lookout))?;

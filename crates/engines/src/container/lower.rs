@@ -99,7 +99,7 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
 
 /// The plan with what only the image could say: its variables, where nobody else has set them, and its PATH and HOME,
 /// which are about its own files.
-fn filled_in(plan: &Plan, image_env: Option<&[String]>) -> Plan {
+pub(super) fn filled_in(plan: &Plan, image_env: Option<&[String]>) -> Plan {
     let mut plan = plan.clone();
     let Some(image_env) = image_env else { return plan };
     let said: BTreeMap<&str, &str> = image_env.iter().filter_map(|entry| entry.split_once('=')).collect();

@@ -6,13 +6,14 @@
 //! violations, streams and masks are the same as everywhere.
 //!
 //! `api` speaks with the daemon, `fit` judges a plan, `lower` turns it into the request for a container and the sandbox in
-//! it, `compose` is about services beside it, `opening` says which container a run needs, `launch` carries that out, `life` is
+//! it, `apart` does both for runtimes with a kernel of their own, `compose` is about services beside it, `opening` says which container a run needs, `launch` carries that out, `life` is
 //! a container from its beginning to its end, `owner` and `place` find what a killed polder left behind.
 
 #![expect(dead_code, unused_imports, reason = "the client is for more than what is built on it so far")]
 
 #[cfg(test)]
 mod acceptance;
+mod apart;
 mod api;
 mod compose;
 mod daemon;

@@ -20,8 +20,10 @@ pub(super) struct Options {
     pub(super) build_timeout: Option<String>,
 }
 
-/// Parts of the names of runtimes with a kernel of their own, into which no descriptor of ours can go.
-const APART: [&str; 3] = ["runsc", "kata", "krun"];
+/// A part of the names of the runtime with a kernel of its own that polder knows how to use.
+const APART: &str = "runsc";
+/// Parts of the names of others, of which nobody has seen yet what they keep.
+const UNKNOWN: [&str; 2] = ["kata", "krun"];
 
 impl Options {
     /// What the engine's table of a plan says.
@@ -38,15 +40,17 @@ impl Options {
         }
         match &options.runtime {
             Some(name) if !is_name(name) => Err(format!("`{name}` is not the name of a runtime")),
-            Some(name) if APART.iter().any(|apart| name.contains(apart)) => {
-                let why =
-                    "no descriptor of polder's can enter it, and it has no Landlock and no mounts for polder's sandbox";
-                Err(format!(
-                    "runtime `{name}` has a kernel of its own: {why}; use a runtime on this kernel, such as `runc`"
-                ))
-            }
+            Some(name) if UNKNOWN.iter().any(|part| name.contains(part)) => Err(format!(
+                "runtime `{name}` has a kernel of its own, and nobody has tried what holds there; use a runtime on this \
+                 kernel, such as `runc`, or gVisor's `runsc`"
+            )),
             _ => Ok(options),
         }
+    }
+
+    /// The runtime, if it has a kernel of its own.
+    pub(super) fn apart(&self) -> Option<&str> {
+        self.runtime.as_deref().filter(|name| name.contains(APART))
     }
 
     /// How images are got.

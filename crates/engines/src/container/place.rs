@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BASE: &str = "/tmp";
 /// Their names begin with this, then the owner's uid, pid and start, and a number.
 const PREFIX: &str = "polder-container-";
+/// Closed to everybody, also to who removes it.
+const HIDDEN_DIRECTORY: &str = "hidden-directory";
 
 /// The directory. It goes away with the value.
 #[derive(Debug)]
@@ -57,6 +59,25 @@ impl Place {
         self.root.join("file")
     }
 
+    /// A directory that nobody can look into and a file that nobody can read, to cover others with.
+    pub(super) fn hidden(&self) -> io::Result<(PathBuf, PathBuf)> {
+        let (directory, file) = (self.root.join(HIDDEN_DIRECTORY), self.root.join("hidden-file"));
+        if !directory.exists() {
+            DirBuilder::new().mode(0o000).create(&directory)?;
+            fs::write(&file, "")?;
+            fs::set_permissions(&file, Permissions::from_mode(0o000))?;
+        }
+        Ok((directory, file))
+    }
+
+    /// Writes a file that everybody inside can read, and says where.
+    pub(super) fn write(&self, number: usize, content: &str) -> io::Result<PathBuf> {
+        let path = self.root.join(format!("written-{number}"));
+        fs::write(&path, content)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o644))?;
+        Ok(path)
+    }
+
     /// Writes a table of these names, all on the loopback, and says where.
     pub(super) fn hosts(&self, names: &[&str]) -> io::Result<PathBuf> {
         let path = self.root.join("hosts");
@@ -87,7 +108,7 @@ impl Place {
 impl Place {
     /// Removes everything; what is gone already is no error.
     pub(super) fn remove(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.root) {
+        match remove_tree(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             answer => answer,
         }
@@ -101,13 +122,22 @@ impl Drop for Place {
     }
 }
 
+fn remove_tree(root: &Path) -> io::Result<()> {
+    let hidden = root.join(HIDDEN_DIRECTORY);
+    if hidden.symlink_metadata().is_ok() {
+        // Its owner can open it again; where that fails, the removal says why.
+        let _ = fs::set_permissions(&hidden, Permissions::from_mode(0o700));
+    }
+    fs::remove_dir_all(root)
+}
+
 /// Removes what killed owners left behind.
 pub(super) fn sweep(uid: u32) -> io::Result<()> {
     let mut answer = Ok(());
     for entry in fs::read_dir(BASE).into_iter().flatten().flatten() {
         let own = entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == uid);
         if own && is_orphan(&entry.file_name(), uid) {
-            match fs::remove_dir_all(entry.path()) {
+            match remove_tree(&entry.path()) {
                 // Another start was quicker.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => answer = Err(error),

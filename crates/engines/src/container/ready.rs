@@ -18,8 +18,17 @@ pub(super) struct Ready {
     pub(super) env: Option<Vec<String>>,
     /// The runtime that was asked for by name, which the daemon has.
     pub(super) runtime: Option<String>,
+    /// Whether that has a kernel of its own.
+    pub(super) is_apart: bool,
     /// Whether it wants places that can be written and that no run makes for itself.
     pub(super) has_volumes: bool,
+}
+
+impl Ready {
+    /// The runtime, if it has a kernel of its own.
+    pub(super) fn apart(&self) -> Option<&str> {
+        self.runtime.as_deref().filter(|_| self.is_apart)
+    }
 }
 
 /// Everything that decides about the image of a plan.
@@ -44,6 +53,7 @@ pub(super) fn ready_image(
 ) -> Result<Ready, LaunchError> {
     let plan = fitted.plan();
     let options = Options::of(kind, plan).map_err(|reason| setup(std::io::Error::other(reason), None))?;
+    let is_apart = options.apart().is_some();
     if let Some(runtime) = &options.runtime {
         knows(client, kind, runtime)?;
     }
@@ -59,12 +69,12 @@ pub(super) fn ready_image(
         // By its id: a name can mean another image a moment later.
         Some(facts) => {
             let has_volumes = !facts.volumes.is_empty();
-            Ok(Ready { name: facts.id, env: Some(facts.env), runtime: options.runtime, has_volumes })
+            Ok(Ready { name: facts.id, env: Some(facts.env), runtime: options.runtime, is_apart, has_volumes })
         }
         None => {
             host_image::make(client).map_err(|error| said("make the empty image", error))?;
             let name = host_image::NAME.to_owned();
-            Ok(Ready { name, env: None, runtime: options.runtime, has_volumes: false })
+            Ok(Ready { name, env: None, runtime: options.runtime, is_apart, has_volumes: false })
         }
     }
 }

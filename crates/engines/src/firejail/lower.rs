@@ -90,7 +90,11 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>) -> Result<Lower
     let mut inside = inside(fitted, terminal, counts_pids(fitted));
     inside.made = made(plan);
     if inside.landlock.is_some() {
-        inside.landlock = Some(landlock(plan, fitted.host()));
+        let landlock = landlock(plan, fitted.host());
+        if let Some(observe) = &mut inside.observe {
+            observe.ruled = landlock.rules.iter().map(|rule| rule.path.clone()).collect();
+        }
+        inside.landlock = Some(landlock);
     }
     inside.command.env.retain(|variable| !variable.as_bytes().starts_with(b"HOME="));
     let mut variable = OsString::from("HOME=");

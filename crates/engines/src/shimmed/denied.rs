@@ -4,12 +4,15 @@
 //! not read anyway and what every program looks for in passing are none, and no text is ever guessed from.
 
 use polder_facts::{Action, Grant, Violation};
-use polder_plan::{Denied, LENT, Plan, Standing, Way, Wish, is_probing, risk};
+use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_probing, risk};
 use polder_sys::outside::{Deed, is_socket, may, may_change_names};
 use polder_sys::{Denial, DenialKind, syscalls};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// The kernel's number for a call that a rule of Landlock refused.
+const EACCES: u32 = 13;
 
 /// Files of the kernel that nobody opens in passing.
 const KERNEL: [&str; 9] = [
@@ -44,6 +47,9 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
     // Nothing failed there, and without what is lent it would have.
     let lent = denial.detail == 0 && matches!(action, Action::FileRead | Action::FileWrite | Action::Exec);
     let lent = lent && denial.kind != DenialKind::Reserved;
+    // There what is not shown is there all the same, and what keeps it closed is not a mount.
+    let closed = plan.world == World::Ruled && denial.detail == EACCES && layer == MOUNTS;
+    let layer = if closed { "Landlock".to_owned() } else { layer };
     let rule = if lent { format!("{rule}; {LENT} let it through") } else { rule };
     let exe = denial.exe.as_deref().map(|exe| String::from_utf8_lossy(exe).into_owned());
     let (pid, count) = (Some(denial.pid), denial.count);

@@ -73,7 +73,7 @@ fn observation(plan: &Plan) -> Option<Observation> {
         // The broker answers there, and the host's network here.
         NetworkMode::Restricted | NetworkMode::Full => false,
     };
-    Some(Observation { mode, shown: system.chain(shown).collect(), alone, lent })
+    Some(Observation { mode, shown: system.chain(shown).collect(), alone, lent, ruled: Vec::new() })
 }
 
 fn swept(swept: &polder_plan::Swept) -> Swept {

@@ -23,4 +23,4 @@ pub(crate) use layers::{bring_layers, lay_layers, layer_places, layers_of};
 pub(crate) use masks::{hides, identity, masks, relative};
 pub(crate) use places::{DEVICE_LINKS, DEVICES, has_private_home, var_tmp_holds_mounts};
 pub(crate) use program::{Call, Program, find, launch_by, trial, tried};
-pub(crate) use run::{ShimmedRun, describe, setup};
+pub(crate) use run::{ShimmedRun, Sweeper, describe, setup};

@@ -120,7 +120,7 @@ impl Running for ShimmedRun {
 impl ShimmedRun {
     /// A launched shim with what has to end after it.
     pub(crate) fn new(launched: Launched, cgroup: Option<Cgroup>, plan: &Arc<Plan>) -> Self {
-        let sweeper = Sweeper { plan: Arc::clone(plan), done: false };
+        let sweeper = Sweeper::new(plan);
         Self {
             launched,
             cgroup,
@@ -171,13 +171,17 @@ impl ShimmedRun {
 }
 
 /// Sets aside what must not be obeyed, also when the run ends in an error.
-struct Sweeper {
+pub(crate) struct Sweeper {
     plan: Arc<Plan>,
     done: bool,
 }
 
 impl Sweeper {
-    fn sweep(&mut self) -> Vec<Violation> {
+    pub(crate) fn new(plan: &Arc<Plan>) -> Self {
+        Self { plan: Arc::clone(plan), done: false }
+    }
+
+    pub(crate) fn sweep(&mut self) -> Vec<Violation> {
         self.done = true;
         let found = self.plan.files.swept.iter().filter_map(|swept| {
             let Swept { tree, relative, only_with, .. } = swept;

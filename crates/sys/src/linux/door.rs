@@ -178,7 +178,7 @@ impl Porter {
 }
 
 /// The mask of this process, which a command keeps. Asking the kernel by its own call would change it for a moment.
-fn umask() -> i32 {
+pub(super) fn umask() -> i32 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let said = text.lines().find_map(|line| line.strip_prefix("Umask:"));
     said.and_then(|mask| i32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022) & 0o777

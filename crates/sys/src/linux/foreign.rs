@@ -11,7 +11,7 @@ use super::launched::{Go, Launched, MadeBy, SpawnError, caller, clone_into, clon
 use super::mapped::{give_identity, give_pipe, map_ids, mapped_trees};
 use super::recipe::{Access, Apart, Finish, Identity, Inside, Staging};
 use super::wire::{self, DESCRIPTORS_MAX, Record, Tag};
-use super::{creds, image, mount, porter, shim, wait};
+use super::{creds, image, inmate, mount, porter, shim, wait};
 use crate::Command;
 use std::ffi::{CStr, CString, OsStr};
 use std::io::{Read, Seek};
@@ -43,6 +43,7 @@ pub fn become_shim_if_asked() {
     match args.next() {
         Some(first) if first == OsStr::new(ARGUMENT) => {}
         Some(first) if first == OsStr::new(porter::ARGUMENT) => porter::live(),
+        Some(first) if first == OsStr::new(inmate::ARGUMENT) => inmate::live(),
         _ => return,
     }
     let control = args.next().and_then(|text| text.to_str()?.parse::<RawFd>().ok());

@@ -96,6 +96,7 @@ pub(crate) struct ObserveImage<'a> {
     pub(crate) shown: List<'a, &'a CStr>,
     pub(crate) alone: bool,
     pub(crate) lent: List<'a, &'a CStr>,
+    pub(crate) ruled: List<'a, &'a CStr>,
 }
 
 /// [`LandlockSpec`], borrowed.
@@ -201,7 +202,7 @@ fields!(Ground, GroundImage<'a> { identity, net, root, scratch_bytes, steps, hos
 fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
 fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
 fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, observe, command });
-fields!(Observation, ObserveImage<'a> { mode, shown, alone, lent });
+fields!(Observation, ObserveImage<'a> { mode, shown, alone, lent, ruled });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
 fields!(Rlimit, Rlimit { resource, value });

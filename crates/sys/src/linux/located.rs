@@ -12,7 +12,14 @@ pub struct Located {
     pub device: u64,
     /// The number on the device.
     pub inode: u64,
-    _held: OwnedFd,
+    held: OwnedFd,
+}
+
+impl Located {
+    /// What it is now: a name says nothing, and this is asked of the file itself.
+    pub fn metadata(&self) -> std::io::Result<std::fs::Metadata> {
+        std::fs::File::from(self.held.try_clone()?).metadata()
+    }
 }
 
 /// Opens an absolute path of which no component may be a symbolic link.
@@ -24,5 +31,5 @@ pub fn locate(path: &CStr) -> Result<Located, Errno> {
         check_int(libc::fstat(held.as_raw_fd(), &raw mut stat))?;
         stat
     };
-    Ok(Located { device: stat.st_dev, inode: stat.st_ino, _held: held })
+    Ok(Located { device: stat.st_dev, inode: stat.st_ino, held })
 }

@@ -16,6 +16,7 @@ pub mod filter;
 mod foreign;
 mod guard;
 mod image;
+pub mod inmate;
 mod landlock;
 mod launched;
 mod listener;

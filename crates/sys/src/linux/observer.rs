@@ -86,8 +86,7 @@ impl<'a> Observer<'a> {
         }
         let Some(full) = Text::of(pid, dir, path.to_bytes()) else { return };
         let errno = match attempt(&full, access) {
-            Ok(()) if self.observe.lent.len() == 0 => return,
-            // It works here, and would not without what is lent.
+            Ok(()) if self.observe.lent.len() + self.observe.ruled.len() == 0 => return,
             Ok(()) => 0,
             Err(Errno(errno)) => errno,
         };
@@ -100,9 +99,13 @@ impl<'a> Observer<'a> {
         if matches!(errno, 0 | libc::ENOENT | libc::ENOTDIR) && self.is_shown(place.bytes()) {
             return;
         }
-        if errno == 0 && !is_below(place.bytes(), &self.observe.lent) {
-            return;
-        }
+        let errno = match errno {
+            // It works here, and would not without what is lent.
+            0 if is_below(place.bytes(), &self.observe.lent) => 0,
+            0 if self.is_ruled_out(place.bytes(), access) => libc::EACCES,
+            0 => return,
+            errno => errno,
+        };
         let kind = match access {
             Access::Find | Access::Read => DenialKind::Read,
             Access::Write => DenialKind::Write,
@@ -112,6 +115,12 @@ impl<'a> Observer<'a> {
             Access::Execute => DenialKind::Execute,
         };
         denials.note(kind, errno as u32, pid, place.bytes(), control);
+    }
+
+    /// Whether Landlock alone will say no.
+    fn is_ruled_out(&self, place: &[u8], access: Access) -> bool {
+        let ruled = &self.observe.ruled;
+        access != Access::Find && ruled.len() != 0 && !is_below(place, ruled)
     }
 
     fn is_shown(&self, path: &[u8]) -> bool {

@@ -374,6 +374,8 @@ pub struct Observation {
     pub alone: bool,
     /// Absolute paths inside that are let through beyond the policy: what is found there is noted.
     pub lent: Vec<CString>,
+    /// All that Landlock lets be opened, where it alone hides the rest: to ask whether a file is there, it does not mind.
+    pub ruled: Vec<CString>,
 }
 
 /// A file that is set aside when the run has ended. Paths are absolute inside.

@@ -1,6 +1,6 @@
 //! Waiting until a service is well, and saying what it wrote when it is not.
 
-use super::model::{Check, Service};
+use super::model::{Check, Failures, PATIENCE_MAX, Service};
 use crate::container::api::{ApiError, Client, Deadline, ExecState, ObjectName};
 use crate::container::image::Told;
 use polder_engine::Lookout;
@@ -24,8 +24,10 @@ const LINE_CHARACTERS_MAX: usize = 300;
 pub(super) enum Unwell {
     #[error("service `{name}` ended with code {code}{}", shown(lines))]
     Ended { name: String, code: i64, lines: Vec<String> },
-    #[error("service `{name}` did not become healthy in {} seconds{}", patience.as_secs_f32(), shown(lines))]
-    Unhealthy { name: String, patience: Duration, lines: Vec<String> },
+    #[error("service `{name}` is not healthy: its check failed {}{}", times(*retries), shown(lines))]
+    Unhealthy { name: String, retries: u32, lines: Vec<String> },
+    #[error("service `{name}` was not healthy after {} seconds, the longest wait{}", PATIENCE_MAX.as_secs(), shown(lines))]
+    TooLate { name: String, lines: Vec<String> },
     #[error("interrupted by signal {signal} while services started")]
     Interrupted { signal: i32 },
     #[error("cannot look at service `{name}`")]
@@ -36,7 +38,11 @@ fn shown(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n  | {line}")).collect()
 }
 
-/// Waits until the service says that it is well, as long as its own numbers allow.
+fn times(retries: u32) -> String {
+    if retries == 1 { "once".to_owned() } else { format!("{retries} times in a row") }
+}
+
+/// Waits until the service says that it is well, or has failed as often as its own numbers allow.
 pub(super) fn wait(
     client: &Client,
     id: &ObjectName,
@@ -45,16 +51,20 @@ pub(super) fn wait(
     lookout: &mut dyn Lookout,
 ) -> Result<(), Unwell> {
     let mut told = Told::new(format!("wait until service `{}` is well", service.name), lookout);
-    let begun = Instant::now();
-    let patience = check.patience();
+    let started = Instant::now();
+    let mut failures = Failures::none(check);
     loop {
         still_runs(client, id, service, false)?;
+        let begun = started.elapsed();
         if is_well(client, id, service, check, &mut told)? {
             return Ok(());
         }
-        if begun.elapsed() >= patience {
-            let lines = last_lines(client, id);
-            return Err(Unwell::Unhealthy { name: service.name.clone(), patience, lines });
+        let name = || service.name.clone();
+        if failures.add(begun) {
+            return Err(Unwell::Unhealthy { name: name(), retries: check.retries, lines: last_lines(client, id) });
+        }
+        if started.elapsed() >= PATIENCE_MAX {
+            return Err(Unwell::TooLate { name: name(), lines: last_lines(client, id) });
         }
         pause(check.interval.min(PAUSE_MAX), &mut told)?;
     }

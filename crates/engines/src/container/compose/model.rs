@@ -76,13 +76,33 @@ pub(super) struct Check {
     pub(super) start_period: Duration,
 }
 
-/// The longest that anybody waits for one service.
-const PATIENCE_MAX: Duration = Duration::from_secs(300);
+/// The longest that anybody waits for one service, whatever it says itself.
+pub(super) const PATIENCE_MAX: Duration = Duration::from_secs(300);
 
-impl Check {
-    /// How long the service has, by its own numbers.
-    pub(super) fn patience(&self) -> Duration {
-        let tries = (self.interval + self.timeout).saturating_mul(self.retries);
-        self.start_period.saturating_add(tries).min(PATIENCE_MAX)
+/// The checks of a service that failed one after the other, counted as compose does: at their own interval, and not those
+/// of the time that the service has to start. Checks between two that count only find out sooner that all is well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failures<'a> {
+    check: &'a Check,
+    count: u32,
+    /// When the next one counts, from the start of the service on.
+    next: Duration,
+}
+
+impl<'a> Failures<'a> {
+    pub(super) fn none(check: &'a Check) -> Self {
+        Self { check, count: 0, next: check.interval }
+    }
+
+    /// Takes a check that began so long after the start and failed; says whether the service is given up.
+    pub(super) fn add(&mut self, begun: Duration) -> bool {
+        if begun >= self.next && begun >= self.check.start_period {
+            self.count += 1;
+            self.next = begun.saturating_add(self.check.interval);
+        }
+        self.count >= self.check.retries
     }
 }
+
+#[cfg(test)]
+mod tests;

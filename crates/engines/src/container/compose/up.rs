@@ -169,7 +169,10 @@ fn unwell(error: Unwell) -> LaunchError {
             return LaunchError { failure: LaunchFailure::Interrupted(*signal), remedy: None };
         }
         Unwell::Ended { .. } => Some("a service has no capability and no network but the loopback; see what it says"),
-        Unwell::Unhealthy { .. } => Some("see what it says, or give its `healthcheck` more `retries`"),
+        Unwell::TooLate { .. } => Some("see what it says; a service that needs longer has to be started elsewhere"),
+        Unwell::Unhealthy { .. } => {
+            Some("see what it says, or give its `healthcheck` more `retries` or a `start_period`")
+        }
         Unwell::Ask { .. } => None,
     };
     setup(error, remedy.map(str::to_owned))

@@ -72,7 +72,6 @@ networks: {default: null}
     assert_eq!(db.mounts.len(), 3);
     let check = db.check.as_ref().expect("a check");
     assert_eq!((check.interval, check.start_period), (Duration::from_millis(500), Duration::from_secs(90)));
-    assert_eq!(check.patience(), Duration::from_secs(96));
 }
 
 #[test]
