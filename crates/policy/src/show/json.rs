@@ -1,7 +1,7 @@
 //! The effective policy as JSON, with the same names as the configuration.
 
 use super::{engine_word, limit_rows};
-use crate::model::{Access, Image, Policy, Workdir};
+use crate::model::{Access, Image, Policy, Project, Workdir};
 use polder_facts::Sourced;
 use serde_json::{Map, Value, json};
 
@@ -58,7 +58,7 @@ pub fn to_json(policy: &Policy) -> Value {
         "workspace": one(workspace, |workspace| json!({
             "mode": workspace.mode.name(),
             "name": workspace.name,
-            "projects": workspace.projects.iter().map(|one| (one.name.clone(), json!(one.host.to_string()))).collect::<serde_json::Map<_, _>>(),
+            "projects": projects(&workspace.projects),
             "main_project_name": workspace.main_project_name,
             "from": workspace.from,
             "keep": workspace.keep,
@@ -101,6 +101,10 @@ fn image_json(image: &Image) -> Value {
         Image::Inline(text) => json!({ "dockerfile_inline": text }),
         Image::Compose { file, service } => json!({ "compose": file, "service": service }),
     }
+}
+
+fn projects(projects: &[Project]) -> Map<String, Value> {
+    projects.iter().map(|project| (project.name.clone(), project.host.to_string().into())).collect()
 }
 
 fn one<T>(value: &Sourced<T>, json: impl FnOnce(&T) -> Value) -> Value {
