@@ -127,6 +127,12 @@ impl Daemon {
         listed.as_array().map_or(0, Vec::len)
     }
 
+    /// Makes an image from a packed directory with a `Dockerfile`.
+    pub fn make_image(&self, name: &str, packed: &[u8]) {
+        let told = self.asked_with("POST", &format!("build?t={name}&pull=0"), packed);
+        assert!(!told.contains("\"error\""), "{told}");
+    }
+
     /// Removes an image that a test has brought.
     pub fn forget_image(&self, name: &str) {
         self.asked("DELETE", &format!("images/{name}?force=1"));
@@ -139,9 +145,17 @@ impl Daemon {
 
     /// The daemon's answer to a question, which is not polder's own client's.
     fn asked(&self, method: &str, what: &str) -> String {
+        self.asked_with(method, what, &[])
+    }
+
+    fn asked_with(&self, method: &str, what: &str, body: &[u8]) -> String {
         let mut daemon = UnixStream::connect(self.socket()).expect("the daemon");
-        let request = format!("{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\n\r\n");
+        let length = body.len();
+        let request = format!(
+            "{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\nContent-Type: application/x-tar\r\nContent-Length: {length}\r\n\r\n"
+        );
         daemon.write_all(request.as_bytes()).expect("a request");
+        daemon.write_all(body).expect("a body");
         let mut answer = String::new();
         daemon.read_to_string(&mut answer).expect("an answer");
         assert!(answer.contains(" 200 OK") || answer.contains(" 204 No Content"), "{answer}");
