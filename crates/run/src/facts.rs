@@ -1,6 +1,7 @@
 //! Gathering what a plan needs to know about this machine, this user and this workspace.
 
 use crate::cache;
+use crate::projects;
 use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
@@ -66,6 +67,12 @@ pub fn gather(
     // A copy that is there already is looked at itself; a new one is made of what the tree has.
     let copy = worktree::copy(policy, &root, &user, &environment)?;
     let seen = copy.as_ref().and_then(worktree::Copy::place).unwrap_or(&root).to_owned();
+    let projects = match policy.workspace.value.mode {
+        WorkspaceMode::Worktree => projects::of(&policy.workspace.value, &root)?,
+        WorkspaceMode::Direct | WorkspaceMode::Cow => Vec::new(),
+    };
+    // A copy of several trees that is not there yet is looked at in each of them.
+    let virtually = !projects.is_empty() && matches!(copy, Some(worktree::Copy::New(_)));
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
     let mut literals: Vec<PathBuf> = asked.map(|name| seen.join(name)).collect();
@@ -82,7 +89,10 @@ pub fn gather(
     }
     let mut matches = BTreeMap::new();
     for Sourced { value: PathPattern(text), origin } in patterns {
-        let found = expand(&seen, text, origin)?;
+        let found = match virtually {
+            true if !Path::new(text).is_absolute() => projects::expand(&projects, &root, text, origin)?,
+            _ => expand(&seen, text, origin)?,
+        };
         literals.extend(found.iter().cloned());
         matches.insert(text.clone(), found);
     }
@@ -90,7 +100,12 @@ pub fn gather(
     let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
     let store = store(policy, &root, &user, &environment);
     literals.extend(store.clone());
-    let mut tree = look::tree(&seen, &start, &literals, &sources).map_err(fault)?;
+    let start = projects::start(&projects, &root, &start);
+    let mut tree = if virtually {
+        projects::tree(&projects, &root, &start, &literals, &sources).map_err(fault)?
+    } else {
+        look::tree(&seen, &start, &literals, &sources).map_err(fault)?
+    };
     tree.matches = matches;
     if let Some(copy) = &copy {
         worktree::speak_of(copy, &mut tree, &root);
@@ -139,11 +154,7 @@ fn is_glob(text: &str) -> bool {
 
 /// Every path that a pattern matches now: below the workspace, or below its own literal part if it is absolute.
 fn expand(root: &Path, text: &str, origin: &Origin) -> Result<Vec<PathBuf>, FactsError> {
-    let matcher = matcher(text).map_err(|error| FactsError::Pattern {
-        origin: origin.clone(),
-        pattern: text.to_owned(),
-        reason: error.kind().to_string(),
-    })?;
+    let matcher = matcher(text, origin)?;
     let absolute = Path::new(text).is_absolute();
     let base = if absolute { literal_part(text) } else { root.to_owned() };
     let below = |path: &Path| if absolute { matcher.is_match(base.join(path)) } else { matcher.is_match(path) };
@@ -154,9 +165,15 @@ fn expand(root: &Path, text: &str, origin: &Origin) -> Result<Vec<PathBuf>, Fact
     })
 }
 
-fn matcher(text: &str) -> Result<GlobMatcher, globset::Error> {
+pub(crate) fn matcher(text: &str, origin: &Origin) -> Result<GlobMatcher, FactsError> {
     // A star stops at a slash, as in every ignore file.
-    GlobBuilder::new(text).literal_separator(true).build().map(|glob| glob.compile_matcher())
+    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    let glob = glob.map_err(|error| FactsError::Pattern {
+        origin: origin.clone(),
+        pattern: text.to_owned(),
+        reason: error.kind().to_string(),
+    })?;
+    Ok(glob.compile_matcher())
 }
 
 /// The directory in front of the first component with a special character.
