@@ -65,7 +65,7 @@ pub(crate) fn build(
 ) -> Result<Viewed, Vec<Fault>> {
     let mut faults = Vec::new();
     check_workspace(host, &mut faults);
-    check_projects(world, policy, &mut faults);
+    check_projects(policy, &mut faults);
     let Ok(root) = HostPath::new(&host.tree.root) else {
         return Err(vec![Fault::new(Origin::BuiltIn, "the workspace has no absolute path", "name one with -C")]);
     };
@@ -150,15 +150,16 @@ fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) {
     ));
 }
 
-/// Several repositories stand beside each other in a directory that only a made world has.
-fn check_projects(world: World, policy: &Policy, faults: &mut Vec<Fault>) {
+/// Several repositories stand beside each other in a directory that only a made world has. What works in place says itself
+/// that it keeps no changes apart.
+fn check_projects(policy: &Policy, faults: &mut Vec<Fault>) {
     let Some(project) = policy.workspace.value.projects.first() else { return };
     let fault = |why: &str, remedy: &str| Fault::new(project.origin.clone(), why, remedy);
     if policy.workspace.value.mode != WorkspaceMode::Worktree {
         let why = "several projects in one workspace are copied, and a layer lies over one tree";
         faults.push(fault(why, "use `workspace: {mode: worktree}`, or --worktree"));
     }
-    if world != World::Made || matches!(policy.workdir.value, Workdir::Host) {
+    if matches!(policy.workdir.value, Workdir::Host) {
         let why = "several projects stand beside each other inside, which no path of the host is";
         faults.push(fault(why, "leave `workdir: host` out, or name one absolute path for all of them"));
     }

@@ -1,4 +1,5 @@
-//! What it costs to keep changes apart: the start on a large tree, and five workloads on a layer.
+//! What it costs to keep changes apart: the start on a large tree, five workloads on a layer, a look at what changed, and taking
+//! it over.
 
 use super::table::{Case, interleaved, starts};
 use super::work::{WORKLOADS, medians, repository, shell};
@@ -8,12 +9,20 @@ use std::path::Path;
 
 /// As many files as a large repository has.
 const TREE: &str = "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 | xargs touch); done";
+/// Few files, with the one that is changed.
+const SMALL_TREE: &str = "mkdir -p t/1; cd t/1; seq 50 | xargs touch";
 /// Rounds of a workload for each hundred of the start.
-const WORK_ROUNDS: usize = 7;
+const WORK_ROUNDS: usize = 5;
+/// Rounds of an apply, before each of which 20,000 files are made anew.
+const APPLY_ROUNDS: usize = 3;
 
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
-    let mut text = start(polder, &ground.join("tree"), rounds)?;
+    let tree = ground.join("tree");
+    eprintln!("  start");
+    let mut text = start(polder, &tree, rounds)?;
+    eprintln!("  diff");
+    text.push_str(&diff(polder, &tree, &ground.join("small"), rounds)?);
     text.push_str("\n| workload in a layer | bare ms | inside ms | inside ÷ bare |\n|---|---|---|---|\n");
     for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
         eprintln!("  {name}");
@@ -25,6 +34,27 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
     }
     text.push_str(&apply(polder, &ground.join("apply"), rounds)?);
     Ok(text)
+}
+
+/// The same change, looked at in a tree of 50 files and in one of 50,000.
+fn diff(polder: &Path, large: &Path, small: &Path, rounds: usize) -> Result<String, String> {
+    repository(small, SMALL_TREE)?;
+    let polder = polder.display().to_string();
+    let state = format!("{}.state", large.display());
+    let case = |name: &str, place: &Path| -> Result<Case, String> {
+        let place = place.display().to_string();
+        let change = format!(
+            "XDG_STATE_HOME='{state}' '{polder}' run --engine native -C '{place}' --workspace bench -- sh -c 'echo x > t/1/1'"
+        );
+        shell(Path::new(&place), &format!("{change} 2>/dev/null"))?;
+        let words = [polder.as_str(), "workspace", "diff", "--stat", "-C", &place, "bench"];
+        let mut case = Case::new(name, words.map(str::to_owned).to_vec());
+        case.env.push(("XDG_STATE_HOME".to_owned(), state.clone()));
+        Ok(case)
+    };
+    let cases = [case("diff of one file, 50 files", small)?, case("the same, 50,000 files", large)?];
+    let times = interleaved(&cases, rounds, &|| ())?;
+    Ok(format!("\n{}", starts(&cases, &times, 0)))
 }
 
 /// What it costs to take 20,000 new files over, against copying as many.
@@ -53,7 +83,7 @@ fn apply(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
             drop(command.status());
         }
     };
-    let times = interleaved(&cases, (rounds * WORK_ROUNDS / 100).max(3), &prepare)?;
+    let times = interleaved(&cases, (rounds * APPLY_ROUNDS / 100).max(3), &prepare)?;
     Ok(format!("\n{}", starts(&cases, &times, 0)))
 }
 
