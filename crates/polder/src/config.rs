@@ -120,10 +120,13 @@ impl Said {
             Workdir::At(path) => path.to_string(),
             Workdir::Host => root.display().to_string(),
         };
-        let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let asked = &policy.workspace.value;
+        let own = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = asked.main_project_name.clone().unwrap_or(own);
+        let main = if asked.projects.is_empty() { inside.clone() } else { format!("{inside}/{name}") };
         let names = [
             ("VISOR_WORKSPACE_ROOT", inside.clone()),
-            ("VISOR_WORKSPACE_MAIN_PROJECT", inside),
+            ("VISOR_WORKSPACE_MAIN_PROJECT", main),
             ("VISOR_WORKSPACE_MAIN_PROJECT_NAME", name),
             ("VISOR_ORIGINAL_WORKDIR", self.scope.working_dir.to_string()),
         ];
@@ -245,9 +248,10 @@ fn user_directory(home: &Path, environment: &BTreeMap<OsString, OsString>) -> Pa
 /// user's file, and the files, which may be links into a collection of such files.
 fn obeyed(home: &Path, environment: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
     let directories = [PathBuf::from(SYSTEM_DIRECTORY), user_directory(home, environment)];
+    // What is not there lies in its directory, whatever it will be.
     let files = directories.iter().flat_map(|directory| OWN_NAMES.map(|name| directory.join(name)));
-    let mut paths: Vec<PathBuf> =
-        directories.iter().cloned().chain(files).map(|path| caches::resolved(&path)).collect();
+    let files: Vec<_> = files.filter(|file| file.symlink_metadata().is_ok()).collect();
+    let mut paths: Vec<PathBuf> = directories.iter().chain(&files).map(|path| caches::resolved(path)).collect();
     let inside =
         |path: &PathBuf, others: &[PathBuf]| others.iter().any(|other| path != other && path.starts_with(other));
     let all = paths.clone();

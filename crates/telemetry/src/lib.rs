@@ -8,8 +8,10 @@
 mod collect;
 mod destination;
 mod encode;
+mod metrics;
 mod parent;
 mod send;
 
 pub use destination::{Destination, DestinationError};
+pub use metrics::MetricsError;
 pub use send::{Exporter, SendError, traceparent};

@@ -1,9 +1,11 @@
-//! Sending what was collected, once, when everything has ended.
+//! Telling what was collected, once, when everything has ended.
 
-use crate::collect::{Collector, Spans};
+use crate::collect::{Collector, Sent, Spans};
 use crate::destination::Destination;
-use crate::encode;
+use crate::encode::{self, Span};
+use crate::metrics::{Counters, MetricsError};
 use crate::parent::Parent;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why spans were not sent. They are a help: what they tell of happened without them.
@@ -15,6 +17,9 @@ pub enum SendError {
     /// Somebody else listens in this process.
     #[error("somebody else listens to what this process says")]
     Taken,
+    /// They could not be counted.
+    #[error(transparent)]
+    Uncounted(#[from] MetricsError),
     /// The collector was not reached.
     #[error("`{address}` was not reached: {reason}")]
     Unreachable {
@@ -33,9 +38,10 @@ pub enum SendError {
     },
 }
 
-/// Listens, and sends what it heard.
+/// Listens, and tells what it heard: sends it, counts it, or both.
 pub struct Exporter {
-    destination: Destination,
+    destination: Option<Destination>,
+    counters: Option<Counters>,
     spans: Arc<Mutex<Spans>>,
 }
 
@@ -45,38 +51,52 @@ pub fn traceparent(span: &tracing::Span) -> Option<String> {
 }
 
 impl Exporter {
-    /// Listens from now on, in the trace of the caller where there is one (`TRACEPARENT`).
-    pub fn start(destination: Destination, traceparent: Option<&str>) -> Result<Self, SendError> {
-        let collector = Collector::new(Parent::of(traceparent)?);
+    /// Listens from now on, in the trace of the caller where there is one (`TRACEPARENT`). What is heard is sent to the
+    /// destination and counted in the file, where there is one.
+    pub fn start(
+        destination: Option<Destination>,
+        metrics: Option<&Path>,
+        traceparent: Option<&str>,
+    ) -> Result<Self, SendError> {
+        let counters = metrics.map(Counters::at).transpose()?;
+        let sent = if destination.is_some() { Sent::Yes } else { Sent::No };
+        let collector = Collector::new(Parent::of(traceparent)?, sent);
         let spans = Arc::clone(&collector.spans);
         tracing::subscriber::set_global_default(collector).map_err(|_| SendError::Taken)?;
-        Ok(Self { destination, spans })
+        Ok(Self { destination, counters, spans })
     }
 
-    /// Sends what has ended.
-    pub fn finish(self) -> Result<(), SendError> {
-        let Self { destination: Destination { address, headers, timeout, service }, spans } = self;
+    /// Tells of what has ended. What keeps one way from being gone does not keep the other.
+    pub fn finish(self) -> Vec<SendError> {
+        let Self { destination, counters, spans } = self;
         let ended = std::mem::take(&mut spans.lock().unwrap_or_else(PoisonError::into_inner).ended);
         if ended.is_empty() {
-            return Ok(());
+            return Vec::new();
         }
-        let body = encode::request(&service, &ended);
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(timeout))
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .user_agent("polder")
-            .build();
-        let mut request = config.new_agent().post(&address).header("Content-Type", "application/x-protobuf");
-        for (name, value) in &headers {
-            request = request.header(name.as_str(), value.as_str());
-        }
-        let answer = request
-            .send(&body)
-            .map_err(|error| SendError::Unreachable { address: address.clone(), reason: error.to_string() })?;
-        match answer.status().as_u16() {
-            200..=299 => Ok(()),
-            status => Err(SendError::Refused { address, status }),
-        }
+        let counted = counters.map_or(Ok(()), |counters| counters.add(&ended).map_err(SendError::from));
+        let sent = destination.map_or(Ok(()), |destination| send(destination, &ended));
+        [counted, sent].into_iter().filter_map(Result::err).collect()
+    }
+}
+
+fn send(destination: Destination, ended: &[Span]) -> Result<(), SendError> {
+    let Destination { address, headers, timeout, service } = destination;
+    let body = encode::request(&service, ended);
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(timeout))
+        .max_redirects(0)
+        .http_status_as_error(false)
+        .user_agent("polder")
+        .build();
+    let mut request = config.new_agent().post(&address).header("Content-Type", "application/x-protobuf");
+    for (name, value) in &headers {
+        request = request.header(name.as_str(), value.as_str());
+    }
+    let answer = request
+        .send(&body)
+        .map_err(|error| SendError::Unreachable { address: address.clone(), reason: error.to_string() })?;
+    match answer.status().as_u16() {
+        200..=299 => Ok(()),
+        status => Err(SendError::Refused { address, status }),
     }
 }

@@ -125,7 +125,8 @@ impl Daemon {
     pub fn inspected_with(&self, variable: &str) -> String {
         let body = serde_json::json!({ "Image": image(), "Cmd": ["true"], "Env": [variable] }).to_string();
         let made: serde_json::Value =
-            serde_json::from_str(&self.sent("POST", "containers/create", &body)).expect("JSON");
+            serde_json::from_str(&self.sent("POST", "containers/create", Some(("application/json", body.as_bytes()))))
+                .expect("JSON");
         let id = made["Id"].as_str().expect("an id");
         let inspected = self.inspected(id);
         self.asked("DELETE", &format!("containers/{id}?force=1"));
@@ -148,6 +149,12 @@ impl Daemon {
         listed.as_array().map_or(0, Vec::len)
     }
 
+    /// Makes an image from a packed directory with a `Dockerfile`.
+    pub fn make_image(&self, name: &str, packed: &[u8]) {
+        let told = self.sent("POST", &format!("build?t={name}&pull=0"), Some(("application/x-tar", packed)));
+        assert!(!told.contains("\"error\""), "{told}");
+    }
+
     /// Removes an image that a test has brought.
     pub fn forget_image(&self, name: &str) {
         self.asked("DELETE", &format!("images/{name}?force=1"));
@@ -160,16 +167,19 @@ impl Daemon {
 
     /// The daemon's answer to a question, which is not polder's own client's.
     fn asked(&self, method: &str, what: &str) -> String {
-        self.sent(method, what, "")
+        self.sent(method, what, None)
     }
 
-    /// The same for a question with something to it.
-    fn sent(&self, method: &str, what: &str, body: &str) -> String {
+    /// The same for a question with something to it, of this kind.
+    fn sent(&self, method: &str, what: &str, body: Option<(&str, &[u8])>) -> String {
         let mut daemon = UnixStream::connect(self.socket()).expect("the daemon");
-        let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-        let kind = if body.is_empty() { String::new() } else { kind };
-        let request = format!("{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\n{kind}\r\n{body}");
+        let (kind, body) = body.unwrap_or(("application/json", &[]));
+        let length = body.len();
+        let request = format!(
+            "{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+        );
         daemon.write_all(request.as_bytes()).expect("a request");
+        daemon.write_all(body).expect("a body");
         let mut answer = String::new();
         daemon.read_to_string(&mut answer).expect("an answer");
         let fine = [" 200 OK", " 201 Created", " 204 No Content"].iter().any(|status| answer.contains(status));

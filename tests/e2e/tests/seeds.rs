@@ -1,5 +1,7 @@
 //! Configurations as users of a `.visor.yaml` have them, unchanged, step by step.
 //!
+//! Where an example names an image, `seed_images.rs` has a daemon and runs that part, too.
+//!
 //! Programs that a machine may not have (`eslint`, `npm`) are scripts of the test's own, found by `PATH`.
 #![forbid(unsafe_code)]
 
@@ -23,30 +25,7 @@ fn steps(place: &Place, arguments: &[&str]) -> Said {
     place.says(&all)
 }
 
-const THREE_ENGINES: &str = "\
-sandboxes:
-  # Linux: use bubblewrap for lightweight isolation
-  bwrap:
-    engine: bubblewrap
-    network: true
-  # macOS: use seatbelt for native isolation
-  mac:
-    engine: seatbelt
-    network: true
-  # Any platform: use Docker for full container isolation
-  docker:
-    image: node:20-alpine
-# Default all steps to a sandbox
-sandbox: bwrap # or mac, or docker
-steps:
-  lint:
-    type: command
-    exec: eslint src/
-  build:
-    type: command
-    sandbox: docker # Override: use Docker for this step
-    exec: npm run build
-";
+const THREE_ENGINES: &str = include_str!("seeds/three-engines.yaml");
 
 #[test]
 fn three_engines_in_one_file() {
@@ -65,27 +44,7 @@ fn three_engines_in_one_file() {
 
 #[test]
 fn checks_with_a_default_and_an_override() {
-    let place = place(
-        "\
-sandboxes:
-  ci-runner:
-    image: node:20-alpine
-  bwrap:
-    engine: bubblewrap          # NEW field on SandboxConfig
-    network: true               # Reuse existing field
-    read_only: false            # Reuse existing field
-# Default all checks to bubblewrap
-sandbox: bwrap
-checks:
-  lint:
-    type: command
-    exec: eslint src/
-  heavy-build:
-    type: command
-    sandbox: ci-runner          # Override: use Docker for this one
-    exec: npm run build
-",
-    );
+    let place = place(include_str!("seeds/checks.yaml"));
     let said = steps(&place, &["lint"]);
     assert_eq!((said.code, said.out.as_str()), (0, "eslint src/ in /workspace\n"), "{}", said.err);
     assert_eq!(steps(&place, &["heavy-build"]).code, 125);
@@ -172,29 +131,7 @@ steps:
 
 #[test]
 fn a_fast_and_a_full_sandbox() {
-    let text = "\
-sandboxes:
-  fast:
-    engine: bubblewrap # Quick commands
-    network: false
-  full:
-    image: node:20-alpine # Heavy builds
-    cache:
-      paths: [node_modules]
-sandbox: fast # Default to bubblewrap
-steps:
-  lint:
-    type: command
-    exec: eslint src/ # Uses bubblewrap (fast)
-  build:
-    type: command
-    sandbox: full # Uses Docker (full isolation)
-    exec: npm run build
-  test:
-    type: command
-    exec: npm test # Uses bubblewrap (fast)
-    read_only: true
-";
+    let text = include_str!("seeds/fast-and-full.yaml");
     let place = place(text);
     // A path inside is absolute, here as in the tool that the example is from; the fault names the line, and why nobody
     // needs it: the workspace itself is kept.

@@ -11,7 +11,7 @@ const O_NONBLOCK: i32 = 0o4000;
 
 fn main() -> ExitCode {
     with_daemons(&[
-        ("fifty_first_uses_at_once_start_one_container", fifty_first_uses_at_once_start_one_container),
+        ("b10_fifty_first_uses_at_once_start_one_container", fifty_first_uses_at_once_start_one_container),
         ("with_scope_run_every_step_has_its_own", with_scope_run_every_step_has_its_own),
         ("a_failing_command_ends_nothing_but_itself", a_failing_command_ends_nothing_but_itself),
         ("a_command_whose_time_is_up_is_dead_and_the_others_go_on", a_command_whose_time_is_up_is_dead),

@@ -203,3 +203,55 @@ fn a_policy_that_speaks_of_the_trace_has_the_last_word_and_a_new_trace_enters_to
     let said = Said::from(command.env("TRACEPARENT", PARENT).output().expect("polder"));
     assert_eq!(said.out, format!("{PARENT}\n"), "{said:?}");
 }
+
+#[test]
+fn runs_are_counted_in_a_file_that_prometheus_can_read() {
+    let place = Place::new();
+    let file = place.home().join("polder.prom");
+    let counted = |arguments: &[&str]| {
+        let mut command = place.polder(arguments);
+        Said::from(command.env("POLDER_METRICS_FILE", &file).output().expect("polder"))
+    };
+    assert_eq!(
+        counted(&["run", "--", "printenv", "TRACEPARENT"]).code,
+        1,
+        "a span that nobody sends has no name inside"
+    );
+    assert_eq!(counted(&["run", "--dry-run", "--", "true"]).code, 0);
+    place.write("work/polder.yaml", "steps: {a: {exec: 'true'}, b: {exec: 'exit 2'}, c: {exec: 'cat ~/../x'}}\n");
+    // Several at once take turns.
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| assert_eq!(counted(&["steps"]).code, 1)))));
+    let text = std::fs::read_to_string(&file).expect("the counters");
+    let mut series = std::collections::BTreeMap::new();
+    let mut families = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        // The grammar of the text format, in the form that every line of ours has.
+        if let Some(family) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = family.split_once(' ').expect("a name and a kind");
+            assert!(kind == "counter" && name.ends_with("_total") && families.insert(name.to_owned()), "{line}");
+        } else if !line.starts_with("# HELP ") {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            let (family, labels) = name.strip_suffix('}').and_then(|name| name.split_once('{')).expect("labels");
+            assert!(families.contains(family), "{line}: its kind comes first");
+            let labels: Vec<_> = labels.split("\",").map(|label| label.split_once("=\"").expect("a label").0).collect();
+            assert!(labels.starts_with(&["engine", "sandbox"]), "{line}");
+            assert!(series.insert(name.to_owned(), value.parse::<f64>().expect("a number")).is_none(), "{line}: once");
+        }
+    }
+    let runs = |result: &str| {
+        series[&format!("polder_sandbox_runs_total{{engine=\"native\",sandbox=\"default\",result=\"{result}\"}}")]
+    };
+    assert_eq!((runs("passed"), runs("failed")), (4.0, 9.0), "{text}");
+    assert!(
+        families.contains("polder_sandbox_run_seconds_total") && families.contains("polder_sandbox_violations_total")
+    );
+    // Somebody else's file stays as it is.
+    place.write("home/polder.prom", "somebody 1\n");
+    let said = counted(&["run", "--", "true"]);
+    assert!(
+        said.code == 0 && said.err.contains("is not a file of counters that polder has written: line 1"),
+        "{said:?}"
+    );
+    assert_eq!(place.read("home/polder.prom"), "somebody 1\n");
+    assert_eq!(place.sh("ls -A ../home | grep -c prom").out, "1\n", "nothing else is left");
+}

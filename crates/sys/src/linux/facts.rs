@@ -1,5 +1,6 @@
 //! Looking at the user, the system directories and the workspace. Reads; changes nothing.
 
+use super::call::Errno;
 use polder_facts::{Entry, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
@@ -80,8 +81,13 @@ pub fn entry(path: &Path) -> Entry {
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let text = CString::new(path.as_os_str().as_bytes())?;
     // Mostly it is one already, and being found without following a link shows it.
-    if is_plain(path) && super::mount::locate(&text).is_ok() {
-        return Ok(path.to_owned());
+    if is_plain(path) {
+        match super::mount::locate(&text) {
+            Ok(_) => return Ok(path.to_owned()),
+            // A link on the way would have been another error.
+            Err(missing @ Errno(libc::ENOENT)) => return Err(missing.into()),
+            Err(_) => {}
+        }
     }
     // Not by the standard library: with musl it takes this very flag away.
     let place = File::from(super::call::open_at(&text, libc::O_PATH | libc::O_CLOEXEC, 0)?);
