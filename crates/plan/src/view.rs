@@ -113,6 +113,7 @@ pub(crate) fn build(
         pinned: Vec::new(),
         reserved: Vec::new(),
         swept: Vec::new(),
+        kept: host.caches.kept.as_ref().and_then(|kept| HostPath::new(kept).ok()),
         partial_patterns: Vec::new(),
         scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
     };

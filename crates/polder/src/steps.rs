@@ -100,6 +100,8 @@ pub enum StepEvent<'a> {
     Run(usize, &'a Event),
     /// It has ended, or will never run.
     Ended(usize, &'a StepResult),
+    /// What was made for several steps went, and left something behind, for people.
+    Warning(&'a str),
     /// Time has passed.
     Tick,
 }
@@ -227,8 +229,16 @@ impl PlannedSteps {
         let named: BTreeSet<String> = this.steps.iter().flat_map(|step| step.work.outputs()).collect();
         let mut crew =
             Doing { this: &this, sink, named, kept: BTreeMap::new(), results: BTreeMap::new(), begun: BTreeMap::new() };
-        go(&mut schedule, &mut crew, signals).map_err(|error| Error::Run(error.into()))?;
-        Ok(crew.results.into_values().collect())
+        let gone = go(&mut schedule, &mut crew, signals).map_err(|error| Error::Run(error.into()));
+        let (results, sink) = (crew.results, crew.sink);
+        let words = this.around.session.words();
+        // What the steps shared ends here, and may have something to tell.
+        drop(this);
+        for text in words.take() {
+            let _ = sink(StepEvent::Warning(&text));
+        }
+        gone?;
+        Ok(results.into_values().collect())
     }
 }
 

@@ -98,7 +98,10 @@ pub fn gather(
     }
     let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
     let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
-    let store = store(policy, &root, &user, &environment);
+    // The workspace has no link in its path, and the home directory may be one.
+    let place = polder_cache::place(&environment, &user.home).map(|place| polder_cache::resolved(&place));
+    let kept = place.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let store = place.filter(|place| needs_store(policy, &root, place));
     literals.extend(store.clone());
     let start = projects::start(&projects, &root, &start);
     let mut tree = if virtually {
@@ -118,7 +121,7 @@ pub fn gather(
         mechanisms,
         landlock_abi,
         cgroup,
-        caches: caches(policy, &tree, &user, store),
+        caches: CacheFacts { kept, ..caches(policy, &tree, &user, store) },
         user,
         system: look::system(),
         tree,
@@ -126,18 +129,9 @@ pub fn gather(
     })
 }
 
-/// Where caches are kept, for a run that has some, or that may be shown a part of the host in which they lie.
-fn store(
-    policy: &Policy,
-    root: &Path,
-    user: &UserFacts,
-    environment: &BTreeMap<OsString, OsString>,
-) -> Option<PathBuf> {
-    // The workspace has no link in its path, and the home directory may be one.
-    let place = polder_cache::resolved(&polder_cache::place(environment, &user.home)?);
-    let asked =
-        policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root);
-    asked.then_some(place)
+/// Whether a run has caches, or may be shown a part of the host in which they lie.
+fn needs_store(policy: &Policy, root: &Path, place: &Path) -> bool {
+    policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root)
 }
 
 /// What a run that may not make a cache can be shown.
@@ -145,7 +139,7 @@ fn caches(policy: &Policy, tree: &TreeFacts, user: &UserFacts, store: Option<Pat
     let looked_for = store.as_deref().filter(|_| policy.untrusted.is_some());
     let candidates = looked_for.map(|store| cache_candidates(policy, tree, user, store)).unwrap_or_default();
     let present = candidates.into_iter().filter(|path| look::entry(path) == Entry::Directory).collect();
-    CacheFacts { store, present }
+    CacheFacts { store, kept: None, present }
 }
 
 fn is_glob(text: &str) -> bool {
