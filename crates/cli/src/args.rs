@@ -112,6 +112,9 @@ pub(crate) struct PolicyArgs {
     /// The same, with files that git does not know yet; ignored ones stay out.
     #[arg(long, help_heading = "Policy", conflicts_with = "cow")]
     pub(crate) untracked: bool,
+    /// Copy this repository beside the tree, into a directory of this name. Repeatable.
+    #[arg(long, value_name = "NAME=PATH", help_heading = "Policy", conflicts_with = "cow")]
+    pub(crate) project: Vec<String>,
     /// Share a named workspace between runs.
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     pub(crate) workspace: Option<String>,
@@ -391,6 +394,16 @@ pub(crate) struct WhichArgs {
     pub(crate) directory: Option<PathBuf>,
 }
 
+/// One of the trees of a workspace.
+#[derive(Debug, Args)]
+pub(crate) struct PartArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Of several projects in one workspace, this one; that of this tree when no name is given.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct WorkspaceListArgs {
     /// Print the list as JSON.
@@ -401,7 +414,7 @@ pub(crate) struct WorkspaceListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct WorkspaceDiffArgs {
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) part: PartArgs,
     /// Only paths that this pattern names; `*` stays within a directory, `**` does not.
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
@@ -426,7 +439,7 @@ of a conflict or because it cannot be applied; 125 nothing was applied, and the 
 )]
 pub(crate) struct WorkspaceApplyArgs {
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) part: PartArgs,
     /// Only paths that this pattern names; `*` stays within a directory, `**` does not.
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
@@ -465,7 +478,7 @@ pub(crate) struct WorkspaceDiscardArgs {
 #[derive(Debug, Args)]
 pub(crate) struct WorkspaceRevertArgs {
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) part: PartArgs,
     /// Print what was done as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -670,6 +683,7 @@ impl PolicyArgs {
             cow,
             worktree,
             untracked,
+            project,
             workspace,
             from,
             discard,
@@ -696,6 +710,7 @@ impl PolicyArgs {
             cow: cow.then_some(true),
             worktree: worktree.then_some(true),
             untracked: untracked.then_some(true),
+            project,
             workspace,
             from,
             discard: discard.then_some(true),

@@ -5,9 +5,10 @@ use crate::exit::Failure;
 use crate::render::matrix::{self, Colour};
 use crate::render::{json, text};
 use polder::{Availability, EngineClass, Guarantee, HostFacts, Mechanism, Probe, Surveyed, Verdict};
+use polder_workspace::Store;
 use serde_json::{Map, Value, json};
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     if args.attack {
@@ -64,6 +65,10 @@ fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, colour: Colour
     lines.push(String::new());
     lines.extend(matrix::lines(found, colour));
     lines.push(String::new());
+    if let Some((place, offers)) = workspaces(host) {
+        lines.push(format!("workspaces          {offers}, in `{}`", place.display()));
+        lines.push(String::new());
+    }
     lines.push(if contained {
         "A command can be contained here.".to_owned()
     } else {
@@ -77,6 +82,13 @@ fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, colour: Colour
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// Where workspaces are kept, and what is used there.
+fn workspaces(host: &HostFacts) -> Option<(PathBuf, String)> {
+    let place = Store::place_for(&host.environment)?;
+    let offers = Store::offers(&place);
+    Some((place, offers))
 }
 
 fn as_json(host: &HostFacts, found: &[Surveyed], contained: bool) -> Value {
@@ -98,6 +110,7 @@ fn as_json(host: &HostFacts, found: &[Surveyed], contained: bool) -> Value {
         "contained": contained,
         "landlockAbi": host.landlock_abi,
         "mechanisms": mechanisms,
+        "workspaces": workspaces(host).map(|(place, offers)| json!({"place": place.to_string_lossy(), "offers": offers})),
         "engines": engines,
         // Objects have no order; this is that of the list, in which `auto` tries.
         "order": found.iter().map(|engine| engine.id).collect::<Vec<_>>(),

@@ -9,7 +9,7 @@ mod paint;
 mod record;
 mod settle;
 
-use crate::args::{WhichArgs, WorkspaceArgs, WorkspaceVerb};
+use crate::args::{PartArgs, WhichArgs, WorkspaceArgs, WorkspaceVerb};
 use crate::exit::Failure;
 use crate::render::text::tolerate_closed;
 pub(crate) use json::escaped;
@@ -45,6 +45,20 @@ fn which(args: &WhichArgs) -> Result<Workspace, Failure> {
         None => store.newest(&directory)?,
     };
     Ok(found)
+}
+
+/// The tree of it that is meant.
+fn part(args: &PartArgs) -> Result<Workspace, Failure> {
+    let directory = args.which.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+    Ok(which(&args.which)?.part(args.project.as_deref(), &directory)?)
+}
+
+/// Its name, and that of the project that is meant of several.
+fn full_name(workspace: &Workspace) -> String {
+    match workspace.project() {
+        None => workspace.name().to_string(),
+        Some(project) => format!("{} --project {project}", workspace.name()),
+    }
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -215,6 +215,8 @@ pub struct TreeFacts {
 pub struct CacheFacts {
     /// The store, as far as it exists without symbolic links; absent when the caller has no home, or when nobody asked.
     pub store: Option<PathBuf>,
+    /// Where polder keeps that and everything else about runs, by the same rule; asked for or not.
+    pub kept: Option<PathBuf>,
     /// Which of the directories that a run asks for are there already; looked at only for a run that may not make them.
     pub present: BTreeSet<PathBuf>,
 }
@@ -222,7 +224,7 @@ pub struct CacheFacts {
 impl CacheFacts {
     /// Nobody asked.
     pub const fn unasked() -> Self {
-        Self { store: None, present: BTreeSet::new() }
+        Self { store: None, kept: None, present: BTreeSet::new() }
     }
 }
 

@@ -154,12 +154,15 @@ impl fmt::Display for Plan {
             WorkspaceMode::Cow => "cow",
             WorkspaceMode::Worktree => "worktree",
         };
-        let Workspace { mode: _, name, from, keep, untracked } = &workspace.value;
+        let Workspace { mode: _, name, from, keep, untracked, projects, main_project_name: _ } = &workspace.value;
         let name = name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
         let from = from.as_deref().map(|from| format!(", begins with those of {from}")).unwrap_or_default();
         let kept = if *keep { "" } else { ", thrown away at the end" };
         let untracked = if *untracked { ", with files that git does not know" } else { "" };
         out.row("changes", &format!("{mode}{name}{untracked}{from}{kept}"), &workspace.origin)?;
+        for project in projects {
+            out.row("project", &format!("{} of {}", project.name, project.host), &project.origin)?;
+        }
         if *world == World::Made {
             out.row("observe", observe.value.name(), &observe.origin)?;
         }

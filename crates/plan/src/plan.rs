@@ -117,6 +117,8 @@ pub struct FileView {
     pub reserved: Vec<Reserved>,
     /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
+    /// What polder keeps about runs, on the host. Nobody is ever shown it.
+    pub kept: Option<HostPath>,
     /// Patterns that protect only what exists when the run begins.
     pub partial_patterns: Vec<Sourced<String>>,
     /// The size of the private file systems together.

@@ -81,6 +81,11 @@ impl Plan {
             let rule = "the sandbox has its own".to_owned();
             return allowed_or(wish, None, Denied { host, rule, layer: READ_ONLY, way });
         }
+        if self.files.kept.as_ref().is_some_and(|kept| path.starts_with(kept.as_path())) {
+            let way = Way::Other("nobody is shown what polder keeps about runs".to_owned());
+            let rule = "it is polder's own".to_owned();
+            return Standing::Denied(Denied { host, rule, layer: MOUNTS, way });
+        }
         let rule = match self.private_place(path) {
             Some(place) => format!("`{}` inside is the sandbox's own", place.display()),
             None => "the path is not shown inside".to_owned(),

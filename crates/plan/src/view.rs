@@ -65,6 +65,7 @@ pub(crate) fn build(
 ) -> Result<Viewed, Vec<Fault>> {
     let mut faults = Vec::new();
     check_workspace(host, &mut faults);
+    check_projects(world, policy, &mut faults);
     let Ok(root) = HostPath::new(&host.tree.root) else {
         return Err(vec![Fault::new(Origin::BuiltIn, "the workspace has no absolute path", "name one with -C")]);
     };
@@ -112,6 +113,7 @@ pub(crate) fn build(
         pinned: Vec::new(),
         reserved: Vec::new(),
         swept: Vec::new(),
+        kept: host.caches.kept.as_ref().and_then(|kept| HostPath::new(kept).ok()),
         partial_patterns: Vec::new(),
         scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
     };
@@ -146,6 +148,20 @@ fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) {
         format!("the workspace `{}` is {what}", root.display()),
         "work in the directory of one project: change there, or name it with -C",
     ));
+}
+
+/// Several repositories stand beside each other in a directory that only a made world has.
+fn check_projects(world: World, policy: &Policy, faults: &mut Vec<Fault>) {
+    let Some(project) = policy.workspace.value.projects.first() else { return };
+    let fault = |why: &str, remedy: &str| Fault::new(project.origin.clone(), why, remedy);
+    if policy.workspace.value.mode != WorkspaceMode::Worktree {
+        let why = "several projects in one workspace are copied, and a layer lies over one tree";
+        faults.push(fault(why, "use `workspace: {mode: worktree}`, or --worktree"));
+    }
+    if world != World::Made || matches!(policy.workdir.value, Workdir::Host) {
+        let why = "several projects stand beside each other inside, which no path of the host is";
+        faults.push(fault(why, "leave `workdir: host` out, or name one absolute path for all of them"));
+    }
 }
 
 /// The repository behind a linked worktree, at the path by which git will look for it.
@@ -190,7 +206,12 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
         .map(|resolved| resolved.path.as_path())
         .collect();
     for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
+        let lent = *origin == Origin::Flag(LENT.to_owned());
         let Some(resolved) = host.tree.sources.get(source.as_path()) else {
+            if lent {
+                // Nobody asked for it by name, and it went away since it was looked through.
+                continue;
+            }
             faults.push(Fault::new(
                 origin.clone(),
                 format!("the bind source `{source}` does not exist"),
@@ -237,7 +258,7 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             guest,
             access: *access,
             directory: resolved.entry == Entry::Directory,
-            role: if *origin == Origin::Flag(LENT.to_owned()) { Role::Lent } else { Role::Bind },
+            role: if lent { Role::Lent } else { Role::Bind },
             origin: origin.clone(),
         });
     }
@@ -502,7 +523,10 @@ impl Masks<'_> {
     /// What git on the host obeys besides the two paths that the built-in list names.
     fn add_git(&mut self) {
         let built_in = |text: &str| {
-            let named = |rule: &&Sourced<PathPattern>| rule.value.0 == text;
+            // Beside other projects, a rule is said for each of them.
+            let said = |rule: &str| rule == text || rule.split_once('/').is_some_and(|(_, below)| below == text);
+            let alone = self.policy.workspace.value.projects.is_empty();
+            let named = |rule: &&Sourced<PathPattern>| if alone { rule.value.0 == text } else { said(&rule.value.0) };
             let lifted = self.is_lifted(text);
             self.policy.protect.iter().find(named).filter(|_| !lifted).map(|rule| rule.origin.clone())
         };

@@ -120,10 +120,13 @@ impl Said {
             Workdir::At(path) => path.to_string(),
             Workdir::Host => root.display().to_string(),
         };
-        let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let asked = &policy.workspace.value;
+        let own = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = asked.main_project_name.clone().unwrap_or(own);
+        let main = if asked.projects.is_empty() { inside.clone() } else { format!("{inside}/{name}") };
         let names = [
             ("VISOR_WORKSPACE_ROOT", inside.clone()),
-            ("VISOR_WORKSPACE_MAIN_PROJECT", inside),
+            ("VISOR_WORKSPACE_MAIN_PROJECT", main),
             ("VISOR_WORKSPACE_MAIN_PROJECT_NAME", name),
             ("VISOR_ORIGINAL_WORKDIR", self.scope.working_dir.to_string()),
         ];

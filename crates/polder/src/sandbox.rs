@@ -134,6 +134,12 @@ impl Sandbox {
         self
     }
 
+    /// A copy of another repository stands beside that of the tree, in a directory of this name.
+    pub fn project(mut self, name: &str, path: &str) -> Self {
+        self.overrides.project.push(format!("{name}={path}"));
+        self
+    }
+
     /// The same, in a workspace that several runs share by this name.
     pub fn workspace(mut self, name: impl Into<String>) -> Self {
         self.overrides.workspace = Some(name.into());

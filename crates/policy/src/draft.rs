@@ -133,6 +133,7 @@ impl Draft {
             self.apart(cow, |workspace| {
                 workspace.mode = WorkspaceMode::Cow;
                 workspace.untracked = false;
+                workspace.projects.clear();
             });
         }
         if let Some(worktree) = &said.worktree {
@@ -143,6 +144,14 @@ impl Draft {
                 workspace.mode = WorkspaceMode::Worktree;
                 workspace.untracked = true;
             });
+        }
+        for project in &said.projects {
+            let Sourced { value, origin } = &mut self.policy.workspace;
+            value.mode = WorkspaceMode::Worktree;
+            // The later word on a name counts.
+            value.projects.retain(|earlier| earlier.name != project.name);
+            value.projects.push(project.clone());
+            *origin = project.origin.clone();
         }
         if let Some(name) = &said.workspace_name {
             self.apart(name, |workspace| workspace.name = Some(name.value.clone()));

@@ -38,8 +38,8 @@ pub use layers::{Layers, ResolveError, resolve, resolve_service, resolve_step};
 pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load};
 pub use model::{
     Access, AuditMode, Beside, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits,
-    Network, NetworkMode, Observe, PathPattern, Policy, Ready, ReadyBy, SandboxScope, Service, Step, StepService, Via,
-    Workdir, Workspace, WorkspaceMode,
+    Network, NetworkMode, Observe, PathPattern, Policy, Project, Ready, ReadyBy, SandboxScope, Service, Step,
+    StepService, Via, Workdir, Workspace, WorkspaceMode,
 };
 pub use notation::{FILE_BYTES_MAX, read_tree};
 pub use overrides::Overrides;

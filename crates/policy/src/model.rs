@@ -217,12 +217,35 @@ pub struct Workspace {
     pub keep: bool,
     /// Whether a worktree begins with files that git does not know, beside those that it does. Ignored ones stay out.
     pub untracked: bool,
+    /// Other repositories that a worktree has beside the tree's own. With any, each has a directory of its own inside.
+    pub projects: Vec<Project>,
+    /// What the tree's own directory is called beside them; absent for its name on the host.
+    pub main_project_name: Option<String>,
+}
+
+/// A repository beside that of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// What its directory is called inside.
+    pub name: String,
+    /// Its root on the host.
+    pub host: HostPath,
+    /// Who said so.
+    pub origin: Origin,
 }
 
 impl Workspace {
     /// The real tree, or a way to keep changes apart from it for review.
     pub const fn of(mode: WorkspaceMode) -> Self {
-        Self { mode, name: None, from: None, keep: true, untracked: false }
+        Self {
+            mode,
+            name: None,
+            from: None,
+            keep: true,
+            untracked: false,
+            projects: Vec::new(),
+            main_project_name: None,
+        }
     }
 }
 

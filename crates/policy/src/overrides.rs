@@ -30,6 +30,8 @@ pub struct Overrides {
     pub worktree: Option<bool>,
     /// `--untracked`.
     pub untracked: Option<bool>,
+    /// `--project NAME=PATH`.
+    pub project: Vec<String>,
     /// `--workspace NAME`.
     pub workspace: Option<String>,
     /// `--from NAME`.
@@ -77,6 +79,7 @@ impl Overrides {
             cow: None,
             worktree: None,
             untracked: None,
+            project: Vec::new(),
             workspace: None,
             from: None,
             discard: None,
@@ -115,6 +118,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         cow,
         worktree,
         untracked,
+        project,
         workspace,
         from,
         discard,
@@ -147,6 +151,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
     if *untracked == Some(true) {
         said.untracked = Some(Sourced::new((), flag("--untracked")));
     }
+    project.iter().for_each(|text| said.project(text, &flag("--project")));
     said.workspace_name = workspace.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--workspace")));
     said.workspace_from = from.as_ref().and_then(|name| said.keep(crate::rules::name(name), &flag("--from")));
     if *discard == Some(true) {

@@ -2,7 +2,7 @@
 
 use crate::document::Definition;
 use crate::fault::{Fault, nearest};
-use crate::model::{Access, Bind, EnvPattern, NetworkMode, Workdir};
+use crate::model::{Access, Bind, EnvPattern, NetworkMode, Project, Workdir};
 use crate::rules;
 use crate::shape::NETWORK_MODES;
 use crate::vocabulary::Vocabulary;
@@ -33,6 +33,7 @@ pub(crate) struct Said<'a> {
     pub(crate) cow: Option<Sourced<()>>,
     pub(crate) worktree: Option<Sourced<()>>,
     pub(crate) untracked: Option<Sourced<()>>,
+    pub(crate) projects: Vec<Project>,
     pub(crate) workspace_name: Option<Sourced<String>>,
     pub(crate) untrusted: Option<Sourced<()>>,
     pub(crate) workspace_from: Option<Sourced<String>>,
@@ -52,6 +53,7 @@ impl<'a> Said<'a> {
             cow: None,
             worktree: None,
             untracked: None,
+            projects: Vec::new(),
             workspace_name: None,
             untrusted: None,
             workspace_from: None,
@@ -152,6 +154,19 @@ impl<'a> Said<'a> {
         };
         if let Some(guest) = self.keep(guest, origin) {
             self.push_bind(Bind { host: host.value, guest: guest.value, access }, origin);
+        }
+    }
+
+    pub(crate) fn project(&mut self, text: &str, origin: &Origin) {
+        let Some((name, path)) = text.split_once('=') else {
+            self.fault(origin, format!("`{text}` is not NAME=PATH"));
+            return;
+        };
+        let scope = self.scope;
+        let host = rules::host_path(path, scope.working_dir.as_path(), scope.home.as_path());
+        let (name, host) = (self.keep(rules::name(name), origin), self.keep(host, origin));
+        if let (Some(name), Some(host)) = (name, host) {
+            self.projects.push(Project { name: name.value, host: host.value, origin: origin.clone() });
         }
     }
 

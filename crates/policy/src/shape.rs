@@ -240,6 +240,12 @@ static WORKSPACE: Table = Table {
         key("from", Shape::Text, "the workspace whose changes a new one begins with"),
         key("keep", Shape::Bool, "whether the changes stay for review when the run has ended"),
         key("untracked", Shape::Bool, "whether a worktree begins with files that git does not know yet"),
+        key(
+            "projects",
+            Shape::MapOf(&Shape::Text),
+            "repositories beside the tree, by the names of their directories inside",
+        ),
+        key("main_project_name", Shape::Text, "what the tree is called beside them; its own name when absent"),
     ]],
 };
 

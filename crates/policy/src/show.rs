@@ -52,12 +52,18 @@ pub fn show(policy: &Policy) -> String {
     lines.value("observe", observe.value.name(), &observe.origin);
     lines.value("scope", scope.value.name(), &scope.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
-    let Workspace { mode, name, from, keep, untracked } = &workspace.value;
+    let Workspace { mode, name, from, keep, untracked, projects, main_project_name } = &workspace.value;
     let said = |key, name: &Option<String>| name.as_ref().map(|name| format!(", {key}: {}", quoted(name)));
+    let main = said("main_project_name", main_project_name).unwrap_or_default();
+    let projects: Vec<String> =
+        projects.iter().map(|project| format!("{}: {}", project.name, quoted(&project.host.to_string()))).collect();
+    let projects = if projects.is_empty() { String::new() } else { format!(", projects: {{{}}}", projects.join(", ")) };
     let (name, from) = (said("name", name).unwrap_or_default(), said("from", from).unwrap_or_default());
     let keep = if *keep { "" } else { ", keep: false" };
     let untracked = if *untracked { ", untracked: true" } else { "" };
-    lines.value("workspace", format!("{{mode: {}{name}{from}{keep}{untracked}}}", mode.name()), &workspace.origin);
+    let mode = mode.name();
+    let text = format!("{{mode: {mode}{name}{from}{keep}{untracked}{projects}{main}}}");
+    lines.value("workspace", text, &workspace.origin);
     let EnvRules { pass, set } = env;
     lines.list("env_passthrough", pass, env_word);
     // The last value of a variable is the one that holds.

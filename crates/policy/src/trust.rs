@@ -89,6 +89,10 @@ fn definition_asks(name: &str, definition: &Definition) -> Vec<Ask> {
         let verb = if bind.value.access == Access::ReadWrite { "write" } else { "read" };
         ask(&bind.origin, format!("to {verb} `{}`", bind.value.host));
     }
+    // A copy of a repository has all that was ever committed to it.
+    for project in definition.workspace.iter().flat_map(|workspace| &workspace.value.projects) {
+        ask(&project.origin, format!("to copy the repository `{}`", project.host));
+    }
     for credential in definition.credentials.iter().flat_map(|list| &list.value) {
         let hosts = credential.value.hosts.join(", ");
         let how = match credential.value.via {

@@ -1,6 +1,7 @@
 //! Gathering what a plan needs to know about this machine, this user and this workspace.
 
 use crate::cache;
+use crate::projects;
 use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
 use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
@@ -66,6 +67,12 @@ pub fn gather(
     // A copy that is there already is looked at itself; a new one is made of what the tree has.
     let copy = worktree::copy(policy, &root, &user, &environment)?;
     let seen = copy.as_ref().and_then(worktree::Copy::place).unwrap_or(&root).to_owned();
+    let projects = match policy.workspace.value.mode {
+        WorkspaceMode::Worktree => projects::of(&policy.workspace.value, &root)?,
+        WorkspaceMode::Direct | WorkspaceMode::Cow => Vec::new(),
+    };
+    // A copy of several trees that is not there yet is looked at in each of them.
+    let virtually = !projects.is_empty() && matches!(copy, Some(worktree::Copy::New(_)));
     // What a plan asks about besides the rules: what git and polder would obey.
     let asked = [".git/commondir", ".git/config.worktree", "HEAD"].iter().chain(&PROJECT_NAMES);
     let mut literals: Vec<PathBuf> = asked.map(|name| seen.join(name)).collect();
@@ -82,15 +89,26 @@ pub fn gather(
     }
     let mut matches = BTreeMap::new();
     for Sourced { value: PathPattern(text), origin } in patterns {
-        let found = expand(&seen, text, origin)?;
+        let found = match virtually {
+            true if !Path::new(text).is_absolute() => projects::expand(&projects, &root, text, origin)?,
+            _ => expand(&seen, text, origin)?,
+        };
         literals.extend(found.iter().cloned());
         matches.insert(text.clone(), found);
     }
     let sources: Vec<PathBuf> = policy.binds.iter().map(|bind| bind.value.host.as_path().to_owned()).collect();
     let start = if start == workspace { root.clone() } else { look::resolve(start).map_err(fault)? };
-    let store = store(policy, &root, &user, &environment);
+    // The workspace has no link in its path, and the home directory may be one.
+    let place = polder_cache::place(&environment, &user.home).map(|place| polder_cache::resolved(&place));
+    let kept = place.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let store = place.filter(|place| needs_store(policy, &root, place));
     literals.extend(store.clone());
-    let mut tree = look::tree(&seen, &start, &literals, &sources).map_err(fault)?;
+    let start = projects::start(&projects, &root, &start);
+    let mut tree = if virtually {
+        projects::tree(&projects, &root, &start, &literals, &sources).map_err(fault)?
+    } else {
+        look::tree(&seen, &start, &literals, &sources).map_err(fault)?
+    };
     tree.matches = matches;
     if let Some(copy) = &copy {
         worktree::speak_of(copy, &mut tree, &root);
@@ -103,7 +121,7 @@ pub fn gather(
         mechanisms,
         landlock_abi,
         cgroup,
-        caches: caches(policy, &tree, &user, store),
+        caches: CacheFacts { kept, ..caches(policy, &tree, &user, store) },
         user,
         system: look::system(),
         tree,
@@ -111,18 +129,9 @@ pub fn gather(
     })
 }
 
-/// Where caches are kept, for a run that has some, or that may be shown a part of the host in which they lie.
-fn store(
-    policy: &Policy,
-    root: &Path,
-    user: &UserFacts,
-    environment: &BTreeMap<OsString, OsString>,
-) -> Option<PathBuf> {
-    // The workspace has no link in its path, and the home directory may be one.
-    let place = polder_cache::resolved(&polder_cache::place(environment, &user.home)?);
-    let asked =
-        policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root);
-    asked.then_some(place)
+/// Whether a run has caches, or may be shown a part of the host in which they lie.
+fn needs_store(policy: &Policy, root: &Path, place: &Path) -> bool {
+    policy.cache.is_some() || policy.service.is_some() || !policy.binds.is_empty() || place.starts_with(root)
 }
 
 /// What a run that may not make a cache can be shown.
@@ -130,7 +139,7 @@ fn caches(policy: &Policy, tree: &TreeFacts, user: &UserFacts, store: Option<Pat
     let looked_for = store.as_deref().filter(|_| policy.untrusted.is_some());
     let candidates = looked_for.map(|store| cache_candidates(policy, tree, user, store)).unwrap_or_default();
     let present = candidates.into_iter().filter(|path| look::entry(path) == Entry::Directory).collect();
-    CacheFacts { store, present }
+    CacheFacts { store, kept: None, present }
 }
 
 fn is_glob(text: &str) -> bool {
@@ -139,11 +148,7 @@ fn is_glob(text: &str) -> bool {
 
 /// Every path that a pattern matches now: below the workspace, or below its own literal part if it is absolute.
 fn expand(root: &Path, text: &str, origin: &Origin) -> Result<Vec<PathBuf>, FactsError> {
-    let matcher = matcher(text).map_err(|error| FactsError::Pattern {
-        origin: origin.clone(),
-        pattern: text.to_owned(),
-        reason: error.kind().to_string(),
-    })?;
+    let matcher = matcher(text, origin)?;
     let absolute = Path::new(text).is_absolute();
     let base = if absolute { literal_part(text) } else { root.to_owned() };
     let below = |path: &Path| if absolute { matcher.is_match(base.join(path)) } else { matcher.is_match(path) };
@@ -154,9 +159,15 @@ fn expand(root: &Path, text: &str, origin: &Origin) -> Result<Vec<PathBuf>, Fact
     })
 }
 
-fn matcher(text: &str) -> Result<GlobMatcher, globset::Error> {
+pub(crate) fn matcher(text: &str, origin: &Origin) -> Result<GlobMatcher, FactsError> {
     // A star stops at a slash, as in every ignore file.
-    GlobBuilder::new(text).literal_separator(true).build().map(|glob| glob.compile_matcher())
+    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    let glob = glob.map_err(|error| FactsError::Pattern {
+        origin: origin.clone(),
+        pattern: text.to_owned(),
+        reason: error.kind().to_string(),
+    })?;
+    Ok(glob.compile_matcher())
 }
 
 /// The directory in front of the first component with a special character.

@@ -10,6 +10,7 @@ mod facts;
 mod filling;
 mod limit;
 mod prepare;
+mod projects;
 mod pump;
 mod restart;
 mod runner;

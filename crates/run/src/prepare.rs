@@ -2,10 +2,12 @@
 
 use crate::choose::{Chosen, Unfit, choose};
 use crate::facts::{FactsError, gather};
+use crate::projects;
 use crate::runner;
 use polder_facts::HostFacts;
 use polder_plan::{Faults, Plan, compile_in};
 use polder_policy::Policy;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -41,7 +43,19 @@ pub fn prepare(
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<Prepared, PrepareError> {
     let policy = &*runner::shown(policy);
+    let spread = spread(policy, workspace)?;
+    let policy = &*spread;
     let host = Arc::new(gather(policy, workspace, start, environment)?);
     let (plan, chosen) = choose(&policy.engine, &host, |world| compile_in(world, policy, &host, command))?;
     Ok(Prepared { plan, host, chosen })
+}
+
+/// The policy as it is meant for several repositories.
+fn spread<'a>(policy: &'a Policy, workspace: &Path) -> Result<Cow<'a, Policy>, FactsError> {
+    if policy.workspace.value.projects.is_empty() {
+        return Ok(Cow::Borrowed(policy));
+    }
+    let root = polder_sys::facts::resolve(workspace)
+        .map_err(|source| FactsError::Workspace { path: workspace.to_owned(), source })?;
+    Ok(projects::spread(policy, &root)?)
 }

@@ -6,10 +6,10 @@
 use crate::filling::Filling;
 use crate::worktree;
 use polder_engine::Layers;
-use polder_facts::{ByteSize, CapturedFacts, EventKind, HostFacts, HostPath};
+use polder_facts::{ByteSize, CapturedFacts, EventKind, HostFacts, HostPath, Origin};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
-use polder_workspace::{Begin, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
+use polder_workspace::{Begin, Ended, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -66,6 +66,28 @@ pub enum WorkspaceError {
         /// The tree.
         root: PathBuf,
     },
+    /// What is to be a project cannot be found.
+    #[error("{origin}: there is no project `{}`", path.display())]
+    NoProject {
+        /// Where it was said.
+        origin: Origin,
+        /// The path.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// Two projects cannot have one directory.
+    #[error("two projects are called `{name}`; set `main_project_name`, or call the other one differently")]
+    SameProject {
+        /// The name.
+        name: String,
+    },
+    /// The name of the tree's directory is none for a project.
+    #[error("`{}` has no name that a project can have; set `main_project_name`", root.display())]
+    Nameless {
+        /// The tree.
+        root: PathBuf,
+    },
     /// The lock could not be handed to the sandbox.
     #[error("cannot share the lock of the workspace `{name}` with the sandbox")]
     Lock {
@@ -116,7 +138,7 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
     let (name, parent) = (named(&asked.name)?, named(&asked.from)?);
     let capture = match mode {
         Mode::Cow => None,
-        Mode::Worktree => Some(worktree::capture(asked.untracked, &host.environment, root)?),
+        Mode::Worktree => Some(worktree::capture(asked, &host.environment, root)?),
     };
     let begin = Begin { root, name, mode, parent, capture: capture.as_ref() };
     let (mut workspace, lock) = take(&store, &begin)?;
@@ -166,7 +188,9 @@ fn arrange(
     if !plan.workspace.value.keep && !workspace.is_new() && workspace.is_changed()? {
         return Err(WorkspaceError::NotOursToDiscard { name: name() });
     }
-    workspace.clear_work()?;
+    if !workspace.is_new() {
+        workspace.clear_work()?;
+    }
     workspace.hide(&hidden(plan, begin.root)?)?;
     Ok(Layers { lower: vec![host_path(&workspace.base())?], own: host_path(workspace.place())? })
 }
@@ -221,13 +245,8 @@ impl Held {
     /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.
     pub(crate) fn end(self) -> Result<EventKind, WorkspaceError> {
         let Self { workspace, lock, keep, layers: _ } = self;
-        let (name, changed) = (workspace.name().to_string(), workspace.is_changed()?);
-        let kept = match keep {
-            Keep::Always => true,
-            Keep::Changed => changed,
-            Keep::Never => false,
-        };
-        workspace.end(lock, keep)?;
+        let name = workspace.name().to_string();
+        let Ended { changed, kept } = workspace.end(lock, keep)?;
         Ok(EventKind::Changes { workspace: name, changed, kept })
     }
 }

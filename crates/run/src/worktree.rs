@@ -3,10 +3,11 @@
 //! A copy that is there already is looked at like a tree. A new one does not exist yet: it will have what git knows of the
 //! tree, and a repository of polder's own. Its mark is remembered, and whoever makes the copy looks whether it is the same.
 
+use crate::projects;
 use crate::workspace::{WorkspaceError, open_store};
 use polder_facts::{CapturedFacts, Entry, TreeFacts, UserFacts};
 use polder_plan::BORROWED;
-use polder_policy::{Policy, WorkspaceMode};
+use polder_policy::{Policy, Workspace, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_workspace::{Capture, Captured, Git, Mode, Name, PrivatePaths, StoreError};
 use std::collections::BTreeMap;
@@ -33,12 +34,14 @@ impl Copy {
 
 /// What a new copy is made of.
 pub(crate) fn capture(
-    untracked: bool,
+    asked: &Workspace,
     environment: &BTreeMap<OsString, OsString>,
     root: &Path,
 ) -> Result<Capture, WorkspaceError> {
-    let git = Git::find(environment, root).map_err(StoreError::from)?;
-    Ok(Capture { git, untracked, borrowed: PathBuf::from(BORROWED) })
+    let projects = projects::of(asked, root)?;
+    let roots: Vec<&Path> = std::iter::once(root).chain(projects.iter().map(|one| one.root.as_path())).collect();
+    let git = Git::find(environment, &roots).map_err(StoreError::from)?;
+    Ok(Capture { git, untracked: asked.untracked, borrowed: PathBuf::from(BORROWED), projects })
 }
 
 /// The copy that a policy asks for.
@@ -63,7 +66,7 @@ pub(crate) fn copy(
             return Ok(Some(Copy::There { place: found.base(), facts: CapturedFacts { objects, digest } }));
         }
     }
-    let capture = capture(asked.untracked, environment, root)?;
+    let capture = capture(asked, environment, root)?;
     Ok(Some(Copy::New(store.survey(root, &capture)?)))
 }
 

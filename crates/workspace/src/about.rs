@@ -55,6 +55,17 @@ pub(crate) struct About {
     pub(crate) parent: Option<Name>,
     /// What the command could not see, as patterns below the root: a diff must not show it either.
     pub(crate) hidden: Vec<String>,
+    /// The repositories of a worktree that has several, the tree's own first; empty where it has one.
+    pub(crate) projects: Vec<ProjectRoot>,
+}
+
+/// One of several repositories: the directory inside, and the tree by path and by what the path meant in the beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProjectRoot {
+    pub(crate) name: String,
+    pub(crate) root: PathBuf,
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
 }
 
 /// The moment at which a workspace began.
@@ -82,11 +93,28 @@ struct Form {
     began_fine: (i64, i64),
     parent: Option<String>,
     hidden: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    projects: Vec<ProjectForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProjectForm {
+    name: String,
+    root: Wire,
+    device: u64,
+    inode: u64,
 }
 
 impl About {
     pub(crate) fn to_text(&self) -> String {
-        let Self { name, root, device, inode, mode, began, parent, hidden } = self;
+        let Self { name, root, device, inode, mode, began, parent, hidden, projects } = self;
+        let projects = projects.iter().map(|ProjectRoot { name, root, device, inode }| ProjectForm {
+            name: name.clone(),
+            root: Wire::of(root.as_os_str()),
+            device: *device,
+            inode: *inode,
+        });
         let pair = |moment: Moment| (moment.seconds, moment.nanoseconds);
         let form = Form {
             version: VERSION,
@@ -99,6 +127,7 @@ impl About {
             began_fine: pair(began.fine),
             parent: parent.as_ref().map(ToString::to_string),
             hidden: hidden.clone(),
+            projects: projects.collect(),
         };
         serde_json::to_string(&form).expect("invariant: plain data")
     }
@@ -106,22 +135,30 @@ impl About {
     pub(crate) fn from_text(text: &str) -> io::Result<Self> {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
         let form: Form = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        let Form { version, name, root, device, inode, mode, began_tick, began_fine, parent, hidden } = form;
+        let Form { version, name, root, device, inode, mode, began_tick, began_fine, parent, hidden, projects } = form;
         if version != VERSION {
             return Err(wrong(format!("it has version {version}, and this polder knows {VERSION}")));
         }
         let name_of = |text: String| text.parse::<Name>().map_err(|error| wrong(error.to_string()));
         let moment = |(seconds, nanoseconds)| Moment { seconds, nanoseconds };
+        let path_of =
+            |wire: Wire| wire.read().map(PathBuf::from).ok_or_else(|| wrong("its root is no path".to_owned()));
+        let project = |ProjectForm { name, root, device, inode }| {
+            // It becomes a part of paths.
+            let name = name_of(name)?.to_string();
+            Ok(ProjectRoot { name, root: path_of(root)?, device, inode })
+        };
         let mode = [Mode::Cow, Mode::Worktree].into_iter().find(|known| known.name() == mode);
         Ok(Self {
             name: name_of(name)?,
-            root: root.read().map(PathBuf::from).ok_or_else(|| wrong("its root is no path".to_owned()))?,
+            root: path_of(root)?,
             device,
             inode,
             mode: mode.ok_or_else(|| wrong("its mode is not known".to_owned()))?,
             began: Began { tick: moment(began_tick), fine: moment(began_fine) },
             parent: parent.map(name_of).transpose()?,
             hidden,
+            projects: projects.into_iter().map(project).collect::<io::Result<_>>()?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! One run or one apply at a time: a lock that the kernel lets go of with its holder, however that ends.
 
-use polder_sys::tree::{open_file, try_lock};
+use polder_sys::tree::{open_file_to_write, try_lock};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -45,7 +45,7 @@ const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
 pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
-    let file = open_file(workspace, OsStr::new(FILE))?;
+    let file = open_file_to_write(workspace, OsStr::new(FILE))?;
     let mut got = try_lock(file.as_fd())?;
     for _ in 0..TRIES {
         if got {
@@ -56,9 +56,8 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
     }
     if got {
         // For people only: what counts is the lock.
-        let writable = std::fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", descriptor(&file)))?;
-        writable.set_len(0)?;
-        writable.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
+        file.set_len(0)?;
+        file.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
         return Ok(Asked::Got(RunLock { file }));
     }
     let mut text = [0_u8; 16];
@@ -66,9 +65,4 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
     let holder: String =
         text[..got].iter().filter(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect();
     Ok(Asked::Taken(holder))
-}
-
-fn descriptor(file: &File) -> i32 {
-    use std::os::fd::AsRawFd;
-    file.as_raw_fd()
 }

@@ -2,7 +2,6 @@
 
 use polder_sys::tree::{Kind, Replace, change_mode, names, open_below, remove_directory, remove_file, rename, stat};
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -13,11 +12,29 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let parent = polder_sys::tree::open_root(parent)?;
-    remove_below(parent.as_fd(), name)?;
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(_) => Err(io::ErrorKind::DirectoryNotEmpty.into()),
+    remove_below(parent.as_fd(), name)
+}
+
+/// What the kernel leaves in the scratch of a layer, one within the other: directories that are closed to everybody, and a
+/// mark in the last one. Every run leaves them, so they go in a few calls. Whatever else is there is left alone.
+pub(crate) fn remove_marks(scratch: BorrowedFd<'_>) {
+    const WITHIN: [&str; 3] = ["work", "incompat", "volatile"];
+    const MARK: &str = "dirty";
+    let mut open: Vec<OwnedFd> = Vec::new();
+    for name in WITHIN {
+        let here = open.last().map_or(scratch, |last| last.as_fd());
+        let entered = change_mode(here, OsStr::new(name), 0o700).and_then(|()| open_below(here, Path::new(name)));
+        match entered {
+            Ok(entered) => open.push(entered),
+            Err(_) => break,
+        }
+    }
+    if let Some(last) = open.last().filter(|_| open.len() == WITHIN.len()) {
+        let _ = remove_file(last.as_fd(), OsStr::new(MARK));
+    }
+    for depth in (0..open.len()).rev() {
+        let here = if depth == 0 { scratch } else { open[depth - 1].as_fd() };
+        let _ = remove_directory(here, OsStr::new(WITHIN[depth]));
     }
 }
 
@@ -47,12 +64,12 @@ pub(crate) fn remove_below(directory: BorrowedFd<'_>, name: &OsStr) -> io::Resul
 
 /// Removes a file or an empty directory. Says `false` for a directory that is full.
 fn is_removed(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<bool> {
-    match stat(directory, name) {
+    match remove_file(directory, name) {
+        Ok(()) => Ok(true),
         // Somebody else removes the same.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(remove_directory(directory, name).is_ok()),
         Err(error) => Err(error),
-        Ok(found) if found.kind == Kind::Directory => Ok(remove_directory(directory, name).is_ok()),
-        Ok(_) => remove_file(directory, name).map(|()| true),
     }
 }
 

@@ -8,19 +8,20 @@ use crate::known;
 use crate::leftover;
 use crate::lock::{self, RunLock};
 use crate::name::Name;
+use crate::project;
 use crate::remove::remove_tree;
-use crate::workspace::{ABOUT, UPPER, WORK, Workspace, write_about};
+use crate::workspace::{ABOUT, UPPER, WORK, Workspace};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
 
 /// How often a made-up name may be taken already before something else is wrong.
 const NAMES_TRIED_MAX: usize = 16;
@@ -51,6 +52,34 @@ pub struct Begin<'a> {
 /// Why the store did not do its part.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// A repository beside the tree cannot be one of the workspace.
+    #[error("`{}` cannot be a project of the workspace: {why}", root.display())]
+    UnfitProject {
+        /// The repository.
+        root: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// There is one of this name already, and it has other repositories.
+    #[error("the workspace `{name}` is there already with {there}, and not with {asked}; choose another name")]
+    OtherProjects {
+        /// The workspace.
+        name: Name,
+        /// What it has.
+        there: String,
+        /// What it was to have.
+        asked: String,
+    },
+    /// It has no repository of this name.
+    #[error("the workspace `{name}` has no project `{project}`; it has {there}")]
+    NoProject {
+        /// The workspace.
+        name: Name,
+        /// What was asked for.
+        project: String,
+        /// What it has.
+        there: String,
+    },
     /// Somebody else could write there.
     #[error("`{}` cannot hold workspaces: {why}", place.display())]
     Unsafe {
@@ -157,8 +186,7 @@ impl Store {
     pub fn open(place: &Path) -> Result<Self, StoreError> {
         let fault = |source| StoreError::Io { what: "open", name: place.display().to_string(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(place).map_err(fault)?;
-        let place = fs::canonicalize(place).map_err(fault)?;
-        let directory = tree::open_root(&place).map_err(fault)?;
+        let (place, directory) = resolve(place).map_err(fault)?;
         let own = tree::stat_of(directory.as_fd()).map_err(fault)?;
         let why = if own.uid != polder_sys::wait::effective_ids().0 {
             Some("it belongs to another user")
@@ -186,14 +214,16 @@ impl Store {
     pub fn begin(&self, begin: Begin<'_>) -> Result<Workspace, StoreError> {
         let Begin { root, name, mode, parent, capture } = begin;
         let fault = |source| StoreError::Io { what: "begin a workspace of", name: root.display().to_string(), source };
-        let root = fs::canonicalize(root).map_err(fault)?;
-        let tree = tree::open_root(&root).and_then(|tree| tree::stat_of(tree.as_fd())).map_err(fault)?;
+        let (root, tree) = resolve(root).map_err(fault)?;
+        let tree = tree::stat_of(tree.as_fd()).map_err(fault)?;
         if self.place.starts_with(&root) {
             return Err(StoreError::StoreInside { root, store: self.place.clone() });
         }
         if let Some(why) = self.no_layers().map_err(fault)? {
             return Err(StoreError::NoLayers { place: self.place.clone(), why });
         }
+        let asked = capture.map_or(&[][..], |capture| &capture.projects);
+        let projects = project::roots(asked, &self.place, tree.uid)?;
         for _ in 0..NAMES_TRIED_MAX {
             let (chosen, shared) = match &name {
                 Some(name) => (name.clone(), true),
@@ -210,17 +240,22 @@ impl Store {
                 if workspace.about.mode != mode {
                     return Err(StoreError::OtherMode { name: chosen, mode: workspace.about.mode });
                 }
+                workspace.must_have(asked)?;
                 return Ok(workspace);
             }
             let (device, inode) = (tree.device, tree.inode);
             let before = parent.as_ref().map(|parent| self.before(parent, &root, mode)).transpose()?;
+            if let Some((before, _)) = &before {
+                before.must_have(asked)?;
+            }
+            let projects = projects.clone();
             let (place, root, parent) = (root.clone(), root.clone(), parent.clone());
             let hidden = before.as_ref().map(|(before, _)| before.about.hidden.clone()).unwrap_or_default();
             // What the host changed since those changes began is a conflict, however late somebody goes on with them.
             let since = before.as_ref().map(|(before, _)| before.about.began);
             let about = |began| {
                 let began = since.unwrap_or(began);
-                About { name: chosen, root, device, inode, mode, began, parent, hidden }
+                About { name: chosen, root, device, inode, mode, began, parent, hidden, projects }
             };
             let base = match (mode, &before, capture) {
                 (Mode::Cow, _, _) => Base::Tree,
@@ -265,11 +300,11 @@ impl Store {
         let place = self.place.join(&fresh);
         DirBuilder::new().mode(0o700).create(&place)?;
         let made = || -> Result<Workspace, Unmade> {
+            let own = tree::open_below(self.directory.as_fd(), Path::new(&fresh))?;
             for part in [UPPER, WORK] {
-                DirBuilder::new().mode(0o700).create(place.join(part))?;
+                tree::make_directory(own.as_fd(), OsStr::new(part), 0o700)?;
             }
             // The root of the layer is what the command sees as the root of the tree: the same owner, the same bits.
-            let own = tree::open_root(&place)?;
             if polder_sys::wait::effective_ids().0 == 0 {
                 tree::change_owner(own.as_fd(), OsStr::new(UPPER), tree.uid, tree.gid)?;
                 // Root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
@@ -284,13 +319,14 @@ impl Store {
             }
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
             make_base(base, &place, root, tree)?;
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.join(lock::FILE))?;
-            let about = about(now(&place)?);
-            write_about(&place, &about)?;
-            let directory = tree::open_below(self.directory.as_fd(), Path::new(&fresh))?;
+            let about = about(now(tree::create_file(own.as_fd(), OsStr::new(lock::FILE), 0o600)?)?);
+            project::make_places(&place, own.as_fd(), &about.projects, before)?;
+            // Nobody finds the workspace before it has its name, so nobody meets half of this.
+            let mut file = tree::create_file(own.as_fd(), OsStr::new(ABOUT), 0o600)?;
+            file.write_all(about.to_text().as_bytes())?;
             let (store, name) = (self.directory.as_fd(), OsStr::new(id));
             tree::rename(store, OsStr::new(&fresh), store, name, Replace::Nothing)?;
-            Ok(Workspace { about, place: self.place.join(id), directory, new: true })
+            Ok(Workspace { about, place: self.place.join(id), directory: own, new: true, part: None })
         };
         made().inspect_err(|_| {
             let _ = remove_tree(&place);
@@ -299,9 +335,17 @@ impl Store {
 
     /// Why layers cannot be kept here, if they cannot.
     fn no_layers(&self) -> io::Result<Option<&'static str>> {
-        let tools = ["/sbin/zfs", "/usr/sbin/zfs", "/usr/bin/zfs", "/usr/local/sbin/zfs"];
-        let zfs = || tools.iter().any(|tool| Path::new(tool).exists());
-        Ok(no_layers_on(tree::file_system(self.directory.as_fd())?, zfs))
+        Ok(no_layers_on(tree::file_system(self.directory.as_fd())?, has_zfs_tools))
+    }
+
+    /// What is used for workspaces at a place, in words. Nothing is made there.
+    pub fn offers(place: &Path) -> String {
+        let there = place.ancestors().find_map(|above| tree::open_root(&fs::canonicalize(above).ok()?).ok());
+        let kind = there.and_then(|there| tree::file_system(there.as_fd()).ok()).unwrap_or_default();
+        if let Some(why) = no_layers_on(kind, has_zfs_tools) {
+            return format!("none: it {why}");
+        }
+        format!("cow is a layer (overlay), copies for worktree {}", copies_on(kind))
     }
 
     /// What a worktree of this tree would be made of. Nothing is left behind.
@@ -334,7 +378,7 @@ impl Store {
             About::from_text(&io::read_to_string(file)?)
         };
         match read() {
-            Ok(about) => Ok(Some(Workspace { about, place: self.place.join(id), directory, new: false })),
+            Ok(about) => Ok(Some(Workspace { about, place: self.place.join(id), directory, new: false, part: None })),
             Err(error) => Err(fault(error)),
         }
     }
@@ -357,7 +401,7 @@ impl Store {
     /// The newest workspace of the tree that `directory` lies in.
     pub fn newest(&self, directory: &Path) -> Result<Workspace, StoreError> {
         let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        let newest = self.list()?.into_iter().find(|workspace| here.starts_with(&workspace.about.root));
+        let newest = self.list()?.into_iter().find(|workspace| workspace.covers(&here));
         newest.ok_or(StoreError::NoneHere { root: here })
     }
 
@@ -365,7 +409,7 @@ impl Store {
     pub fn find(&self, name: &Name, directory: &Path) -> Result<Workspace, StoreError> {
         let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
         let mut all: Vec<_> = self.list()?.into_iter().filter(|workspace| workspace.name() == name).collect();
-        if let Some(index) = all.iter().position(|workspace| here.starts_with(&workspace.about.root)) {
+        if let Some(index) = all.iter().position(|workspace| workspace.covers(&here)) {
             return Ok(all.swap_remove(index));
         }
         let roots: Vec<String> = all.iter().map(|workspace| workspace.about.root.display().to_string()).collect();
@@ -377,8 +421,24 @@ impl Store {
     }
 }
 
-/// The magic number of ZFS.
+/// The magic numbers of file systems that matter here.
 const ZFS: u64 = 0x2fc1_2fc1;
+const BTRFS: u64 = 0x9123_683e;
+const XFS: u64 = 0x5846_5342;
+
+fn has_zfs_tools() -> bool {
+    let tools = ["/sbin/zfs", "/usr/sbin/zfs", "/usr/bin/zfs", "/usr/local/sbin/zfs"];
+    tools.iter().any(|tool| Path::new(tool).exists())
+}
+
+/// How copies take room there.
+fn copies_on(file_system: u64) -> &'static str {
+    match file_system {
+        BTRFS => "share their blocks with the tree (btrfs)",
+        XFS => "share their blocks with the tree (xfs, unless it was made with reflink=0)",
+        _ => "are whole",
+    }
+}
 
 /// Why a file system cannot hold layers, where that is known before the kernel is asked.
 fn no_layers_on(file_system: u64, has_zfs_tools: impl FnOnce() -> bool) -> Option<&'static str> {
@@ -449,15 +509,23 @@ fn id(name: &Name, root: &Path) -> String {
     format!("{name}.{mark}")
 }
 
-/// What the clock of the file systems says, by writing and looking: see [`Began`].
-fn now(place: &Path) -> io::Result<Began> {
-    let path = place.join("clock");
-    let mut file = File::create(&path)?;
-    let tick = tree::stat_of(file.as_fd())?.changed;
-    file.write_all(b"x")?;
-    let fine = tree::stat_of(file.as_fd())?.changed;
-    fs::remove_file(path)?;
+/// What the clock of the file systems says, by writing to a file that was made just now, and looking: see [`Began`].
+fn now(mut fresh: File) -> io::Result<Began> {
+    let tick = tree::stat_of(fresh.as_fd())?.changed;
+    fresh.write_all(b"-")?;
+    let fine = tree::stat_of(fresh.as_fd())?.changed;
     Ok(Began { tick, fine })
+}
+
+/// A directory by a path without links, and the directory. Most paths come without links already; the kernel says so.
+fn resolve(path: &Path) -> io::Result<(PathBuf, OwnedFd)> {
+    let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+    if plain && let Ok(directory) = tree::open_root(path) {
+        return Ok((path.components().collect(), directory));
+    }
+    let path = fs::canonicalize(path)?;
+    let directory = tree::open_root(&path)?;
+    Ok((path, directory))
 }
 
 #[cfg(test)]

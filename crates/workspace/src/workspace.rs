@@ -4,14 +4,16 @@ use crate::about::{About, Keep, Mode};
 use crate::leftover;
 use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
-use crate::remove::{remove_below, remove_tree};
+use crate::project::{self, Part};
+use crate::remove::{remove_below, remove_marks, remove_tree};
 use crate::store::StoreError;
 use crate::worktree::{self, BASE, Record};
 use polder_sys::tree::{self, Kind, Moment};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) const ABOUT: &str = "about.json";
@@ -30,6 +32,17 @@ pub struct Workspace {
     pub(crate) directory: OwnedFd,
     /// Whether it was begun just now, and not by an earlier run.
     pub(crate) new: bool,
+    /// Which of several repositories this is, if it is not the whole.
+    pub(crate) part: Option<Part>,
+}
+
+/// What became of a workspace with the end of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Whether the command left anything in the layer.
+    pub changed: bool,
+    /// Whether the workspace is still there.
+    pub kept: bool,
 }
 
 /// What is mounted: `upper` over `lower`, with `work` for the kernel's own use. All three are absolute.
@@ -78,7 +91,10 @@ impl Workspace {
     pub fn base(&self) -> PathBuf {
         match self.about.mode {
             Mode::Cow => self.about.root.clone(),
-            Mode::Worktree => self.place.join(BASE),
+            Mode::Worktree => match &self.part {
+                None => self.place.join(BASE),
+                Some(part) => part.whole.join(BASE).join(&part.name),
+            },
         }
     }
 
@@ -117,12 +133,13 @@ impl Workspace {
     /// Whether its name still leads to it: one that somebody discarded before we had the lock is gone.
     pub fn is_there(&self) -> bool {
         let own = tree::stat_of(self.directory.as_fd());
-        let named = tree::open_root(&self.place).and_then(|named| tree::stat_of(named.as_fd()));
-        matches!((own, named), (Ok(own), Ok(named)) if (own.device, own.inode) == (named.device, named.inode))
+        let named = fs::symlink_metadata(&self.place);
+        matches!((own, named), (Ok(own), Ok(named)) if (own.device, own.inode) == (named.dev(), named.ino()))
     }
 
     pub(crate) fn lock(&self) -> Result<RunLock, StoreError> {
-        match lock::ask(self.directory.as_fd()).map_err(self.fault("lock"))? {
+        let directory = self.part.as_ref().map_or(&self.directory, |part| &part.directory);
+        match lock::ask(directory.as_fd()).map_err(self.fault("lock"))? {
             Asked::Got(lock) => Ok(lock),
             Asked::Taken(pid) => Err(StoreError::InUse { name: self.about.name.clone(), pid }),
         }
@@ -130,7 +147,8 @@ impl Workspace {
 
     /// Whether an apply was interrupted and must be resumed or aborted first.
     pub fn is_interrupted(&self) -> bool {
-        tree::stat(self.directory.as_fd(), OsStr::new(JOURNAL)).is_ok()
+        let journal = |place: &Path| tree::stat(self.directory.as_fd(), place.as_os_str()).is_ok();
+        journal(Path::new(JOURNAL)) || self.about.projects.iter().any(|one| journal(&project::journal(&one.name)))
     }
 
     /// Remembers what a run could not see, as glob patterns below the root, beside what earlier runs could not: their
@@ -150,6 +168,7 @@ impl Workspace {
     pub fn clear_work(&self) -> Result<(), StoreError> {
         let work =
             tree::open_below(self.directory.as_fd(), Path::new(WORK)).map_err(self.fault("open the scratch of"))?;
+        remove_marks(work.as_fd());
         for name in tree::names(work.as_fd()).map_err(self.fault("read the scratch of"))? {
             remove_below(work.as_fd(), &name).map_err(self.fault("clear the scratch of"))?;
         }
@@ -158,16 +177,22 @@ impl Workspace {
 
     /// The layer. Its root is the root of the tree inside, so the command can have taken every permission away; it is ours.
     pub(crate) fn open_layer(&self) -> io::Result<OwnedFd> {
-        let (own, name) = (self.directory.as_fd(), OsStr::new(UPPER));
-        let mode = tree::stat(own, name)?.mode;
-        if mode & 0o700 != 0o700 {
-            tree::change_mode(own, name, mode | 0o700)?;
+        match &self.part {
+            None => open_ours(self.directory.as_fd(), UPPER),
+            Some(part) => open_ours(open_ours(part.directory.as_fd(), UPPER)?.as_fd(), &part.name),
         }
-        tree::open_below(own, Path::new(UPPER))
     }
 
     /// Whether the command left anything in the layer.
     pub fn is_changed(&self) -> Result<bool, StoreError> {
+        if !self.about.projects.is_empty() {
+            // What lies beside the projects is nobody's, and yet the command's work.
+            let upper = self.open_layer().and_then(|upper| tree::names(upper.as_fd()));
+            let upper = upper.map_err(self.fault("read the layer of"))?;
+            let beside = upper.iter().any(|name| !self.about.projects.iter().any(|one| name == one.name.as_str()));
+            // A directory that cannot be opened is not what it was.
+            return Ok(beside || self.parts()?.iter().any(|part| part.is_changed().unwrap_or(true)));
+        }
         let look = || -> io::Result<bool> {
             let upper = self.open_layer()?;
             let names = tree::names(upper.as_fd())?;
@@ -190,13 +215,17 @@ impl Workspace {
     }
 
     /// The run is over: the workspace stays or goes. The lock is let go of afterwards, so that nobody meets half of it.
-    pub fn end(self, lock: RunLock, keep: Keep) -> Result<(), StoreError> {
-        let goes = match keep {
-            Keep::Always => false,
-            Keep::Changed => !self.is_changed()? && !self.is_interrupted(),
-            Keep::Never => true,
+    pub fn end(self, lock: RunLock, keep: Keep) -> Result<Ended, StoreError> {
+        let changed = self.is_changed()?;
+        let kept = match keep {
+            Keep::Always => true,
+            Keep::Changed => changed || self.is_interrupted(),
+            Keep::Never => false,
         };
-        if goes { self.discard(lock) } else { Ok(()) }
+        if !kept {
+            self.discard(lock)?;
+        }
+        Ok(Ended { changed, kept })
     }
 
     /// Removes it with everything in it. The tree stays as it is.
@@ -206,6 +235,9 @@ impl Workspace {
         // Nobody can begin with what is half gone: the new name is not one of a workspace.
         let gone = self.place.with_file_name(leftover::gone(name.as_str()));
         fs::rename(&self.place, &gone).map_err(fault)?;
+        if let Ok(work) = tree::open_below(self.directory.as_fd(), Path::new(WORK)) {
+            remove_marks(work.as_fd());
+        }
         let removed = remove_tree(&gone).map_err(fault);
         drop(lock);
         removed
@@ -215,6 +247,15 @@ impl Workspace {
         let name = self.about.name.to_string();
         move |source| StoreError::Io { what, name, source }
     }
+}
+
+/// A directory of the layer that is ours, whatever permissions the command took away from it.
+fn open_ours(directory: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+    let mode = tree::stat(directory, OsStr::new(name))?.mode;
+    if mode & 0o700 != 0o700 {
+        tree::change_mode(directory, OsStr::new(name), mode | 0o700)?;
+    }
+    tree::open_below(directory, Path::new(name))
 }
 
 /// Writes `about.json` as a whole, or not at all.

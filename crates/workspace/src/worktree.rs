@@ -16,7 +16,7 @@ mod record;
 mod refs;
 mod repository;
 
-pub use capture::{Capture, Captured, PrivatePaths};
+pub use capture::{Capture, Captured, PrivatePaths, Project};
 pub use error::WorktreeError;
 pub use git::Git;
 

@@ -148,6 +148,7 @@ pub fn all() -> Vec<Case> {
             a_read_only_layer_cannot_be_changed
             many_layers_over_one_tree_do_not_disturb_each_other
         }
+        git [] { a_worktree_is_a_copy_and_another_repository_stands_beside_it }
         cow [Protect] { protected_and_denied_paths_hold_in_a_layer }
         environment [Env] {
             only_listed_variables_enter

@@ -44,6 +44,7 @@ fn lists_every_mechanism_and_engine() {
         assert!(said.out.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}: {}", said.out);
     }
     assert!(said.out.contains("A command can be contained here."), "{}", said.out);
+    assert!(said.out.contains("workspaces          cow is a layer (overlay), copies for worktree "), "{}", said.out);
     assert!(place.names().is_empty(), "nothing is made in the directory");
 }
 

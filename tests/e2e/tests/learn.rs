@@ -373,6 +373,22 @@ fn permissive_learning_is_one_round_and_shows_no_secret() {
     }
 }
 
+/// A grant of it would be refused, and the next round with it.
+#[test]
+fn what_polder_keeps_is_not_learnt() {
+    let (place, works, _) = permitting();
+    let own = text(place.write("home/.local/state/polder/runs/own", "a-secret\n"));
+    assert_eq!(place.sh(&format!("cat {own}")).out, "a-secret\n", "the control");
+    let script = format!("cat {own}; {works}");
+    for flags in [&["--rounds", "4"][..], &["--permissive", "--rounds", "2"]] {
+        let learnt = place.says(&[&["learn"], flags, &["--", "sh", "-c", &script]].concat());
+        assert!(learnt.code == 0 && !learnt.out.contains("a-secret"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains("nobody is shown what polder keeps"), "{policy}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+    }
+}
+
 #[test]
 fn permissive_learning_is_refused_without_a_word_of_the_users_own() {
     let (place, works, _) = permitting();

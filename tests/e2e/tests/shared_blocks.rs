@@ -73,6 +73,9 @@ fn taken(make: &str) -> (u64, u64) {
     ]);
     let branch = mounted.used_kib().saturating_sub(before);
     run(&["workspace", "apply", "d"]);
+    let doctor = place.polder(&["doctor"]).current_dir(&work).env("HOME", &home).output().expect("polder");
+    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert_eq!(told.contains("share their blocks"), !make.contains("ext4"), "{make}: {told}");
     (worktree, branch)
 }
 

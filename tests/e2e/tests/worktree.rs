@@ -1,6 +1,11 @@
 //! `polder run --worktree`: a private copy of what git knows, and a repository that nobody touches.
 #![forbid(unsafe_code)]
 
+#[path = "worktree/capture.rs"]
+mod capture;
+#[path = "worktree/projects.rs"]
+mod projects;
+
 use polder_e2e::{Place, Said};
 
 /// Git as the host's user has it: a name, and nothing of the machine's.

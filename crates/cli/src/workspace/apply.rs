@@ -1,7 +1,7 @@
 //! `polder workspace apply`.
 
 use super::record::Recorded;
-use super::{ask, json, print, print_json, shown, which};
+use super::{ask, json, part, print, print_json, shown};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
 use polder_workspace::{Applied, Choice, Relative, Settled, Verdict, Workspace};
@@ -13,7 +13,7 @@ use std::path::Path;
 const LEFT_OUT: u8 = 1;
 
 pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
-    let workspace = which(&args.which)?;
+    let workspace = part(&args.part)?;
     if args.resume || args.abort {
         return settle(&workspace, args);
     }

@@ -1,14 +1,15 @@
 //! `polder workspace diff`.
 
 use super::paint::{self, Paint};
-use super::{json, print, shown, which};
+use super::{full_name, json, part, print, shown, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::Failure;
 use polder_workspace::{Item, Line, Review, Text, Workspace};
 use serde_json::json;
 
 pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
-    let workspace = which(&args.which)?;
+    let parts = which(&args.part.which)?.parts()?;
+    let workspace = part(&args.part)?;
     let review = workspace.review()?;
     let items = review.only(&args.path)?;
     if args.json {
@@ -27,6 +28,10 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
         print(&format!("refused {}\n  never applied: {}", shown(&forged.path), forged.why))?;
     }
     print(&summary(&items, review.forged.len()))?;
+    let others = parts.iter().filter(|other| other.project() != workspace.project());
+    for other in others.filter(|other| other.is_changed().unwrap_or(true)) {
+        print(&format!("more in another project: `polder workspace diff {}`", full_name(other)))?;
+    }
     Ok(0)
 }
 
@@ -34,7 +39,9 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
 fn as_json(workspace: &Workspace, review: &Review, items: &[&Item], stat: bool) -> Result<u8, Failure> {
     let mut budget = Budget::new();
     let (name, root) = (json!(workspace.name().as_str()), json!(workspace.root().to_string_lossy()));
-    print(&json::escaped(&format!("{{\"workspace\":{name},\"root\":{root},\"changes\":[")))?;
+    let project = json!(workspace.project());
+    let head = format!("{{\"workspace\":{name},\"project\":{project},\"root\":{root},\"changes\":[");
+    print(&json::escaped(&head))?;
     for (index, item) in items.iter().enumerate() {
         let mut told = json::item(item);
         if !stat {

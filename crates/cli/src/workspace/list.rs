@@ -21,7 +21,14 @@ pub(crate) fn list(args: &WorkspaceListArgs) -> Result<u8, Failure> {
     for workspace in &all {
         let (name, mode) = (workspace.name().as_str(), workspace.mode().name());
         let (when, root) = (since(workspace), shown_path(workspace.root()));
-        print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root}", state(workspace)))?;
+        let projects = workspace.parts().unwrap_or_default();
+        if projects.is_empty() {
+            print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root}", state(workspace)))?;
+        }
+        for part in &projects {
+            let (project, root) = (part.project().unwrap_or_default(), shown_path(part.root()));
+            print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root} (project {project})", state(part)))?;
+        }
     }
     Ok(0)
 }
@@ -45,7 +52,14 @@ fn since(workspace: &Workspace) -> String {
 }
 
 fn described(workspace: &Workspace) -> serde_json::Value {
+    let projects: Vec<_> = workspace
+        .parts()
+        .unwrap_or_default()
+        .iter()
+        .map(|part| json!({"name": part.project(), "root": part.root().to_string_lossy(), "state": state(part)}))
+        .collect();
     json!({
+        "projects": projects,
         "name": workspace.name().as_str(),
         "root": workspace.root().to_string_lossy(),
         "mode": workspace.mode().name(),

@@ -4,7 +4,7 @@
 //! that is shown, because afterwards the same path may lead to the host.
 
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, allowance, c, counts_pids, has_private_home, hides, identity, inside, lay_layers,
+    Brought, DEVICE_LINKS, DEVICES, allowance, c, counts_pids, has_private_home, hides, identity, inside, lay_layers,
     layer_places, masks, relative, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
@@ -125,7 +125,7 @@ pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<T
     let mut places = Vec::new();
     for (index, shown) in plan.files.shown.iter().enumerate() {
         if let Some(layers) = layers.filter(|_| shown.role == Role::Workspace) {
-            places.extend(lay_layers(layers, relative(&shown.guest), shown.access));
+            places.extend(lay_layers(layers, relative(&shown.guest), shown.access, Brought::Apart));
             continue;
         }
         let source = source(index, &shown.host);

@@ -3,7 +3,7 @@
 //! The daemon has made the mount points, in the container's own layer: nothing is made in the image or on the host.
 
 use super::lower::OWN;
-use crate::shimmed::{access, allowance, bring_layers, c, has_private_home, lay_layers, masks, net, relative};
+use crate::shimmed::{Brought, access, allowance, bring_layers, c, has_private_home, lay_layers, masks, net, relative};
 use polder_engine::Layers;
 use polder_plan::{ALLOWANCE, Plan, Role, Shown, Written};
 use polder_sys::{Access, Ground, Identity, Missing, Root, Source, Step};
@@ -114,7 +114,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
         match layers.filter(|_| shown.role == Role::Workspace) {
             Some(layers) => {
                 steps.extend(bring_layers(layers));
-                steps.extend(lay_layers(layers, at, shown.access));
+                steps.extend(lay_layers(layers, at, shown.access, Brought::Together));
             }
             None => {
                 let source = Source::Resolved { path: c(shown.host.as_os_str()) };

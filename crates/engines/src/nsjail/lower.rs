@@ -7,7 +7,7 @@
 
 use super::text::{Part, Text};
 use crate::shimmed::{
-    DEVICE_LINKS, DEVICES, allowance, bring_layers, c, counts_pids, etc, has_private_home, identity, inside,
+    Brought, DEVICE_LINKS, DEVICES, allowance, bring_layers, c, counts_pids, etc, has_private_home, identity, inside,
     lay_layers, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
@@ -86,7 +86,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>) -> Vec<Step> {
         }
         if let Some(layers) = layers.filter(|_| shown.role == Role::Workspace) {
             steps.extend(bring_layers(layers));
-            steps.extend(lay_layers(layers, &at, shown.access));
+            steps.extend(lay_layers(layers, &at, shown.access, Brought::Together));
             continue;
         }
         let source = Source::Resolved { path: c(shown.host.as_os_str()) };

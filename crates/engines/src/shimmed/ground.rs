@@ -1,8 +1,8 @@
 //! The ground that we build ourselves, from a judged plan. Pure: what is missing on the host was found out before.
 
 use super::{
-    DEVICE_LINKS, DEVICES, allowance, bring_layers, c, etc, has_private_home, hides, identity, lay_layers, masks,
-    relative, var_tmp_holds_mounts,
+    Brought, DEVICE_LINKS, DEVICES, allowance, bring_layers, c, etc, has_private_home, hides, identity, lay_layers,
+    masks, relative, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
@@ -176,7 +176,7 @@ impl Build<'_> {
     fn lay(&mut self, shown: &Shown, layers: &Layers) {
         self.place(shown);
         self.steps.extend(bring_layers(layers));
-        self.steps.extend(lay_layers(layers, relative(&shown.guest), shown.access));
+        self.steps.extend(lay_layers(layers, relative(&shown.guest), shown.access, Brought::Together));
     }
 
     /// Makes the place of something that is shown.

@@ -15,7 +15,17 @@ use polder_sys::{Access, Source, Step};
 use std::path::Path;
 
 /// Where the layers are for a moment, below the root that is built.
-const PLACE: &str = "run/polder";
+const PLACE: &str = "run/polder/layers";
+
+/// How the layers came to their places, and so how they leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// By [`bring_layers`], below one mount, with which all of them go at once: the kernel waits for every processor each
+    /// time that something is taken away.
+    Together,
+    /// By a program, one by one.
+    Apart,
+}
 
 /// The layers that a plan asks for. A plan and its layers come from different hands: what does not go together does not
 /// start, because the one mistake that must not happen is the real tree, writable.
@@ -40,15 +50,16 @@ pub(crate) fn layer_places(layers: &Layers) -> Vec<(&HostPath, String, Access)> 
 
 /// Shows every layer at its place.
 pub(crate) fn bring_layers(layers: &Layers) -> Vec<Step> {
+    let parent = [Step::Directory { at: c(PLACE), mode: 0o755 }, Step::Scratch { at: c(PLACE) }];
     let steps = layer_places(layers).into_iter().flat_map(|(path, place, access)| {
         let source = Source::Resolved { path: c(path.as_os_str()) };
         [Step::Directory { at: c(&place), mode: 0o755 }, Step::Bind { source, at: c(place), access }]
     });
-    steps.collect()
+    parent.into_iter().chain(steps).collect()
 }
 
 /// Lays what was brought over the place of the workspace, and takes the layers out of view.
-pub(crate) fn lay_layers(layers: &Layers, at: &Path, access: polder_policy::Access) -> Vec<Step> {
+pub(crate) fn lay_layers(layers: &Layers, at: &Path, access: polder_policy::Access, brought: Brought) -> Vec<Step> {
     let lower: Vec<String> = (0..layers.lower.len()).map(lower_place).collect();
     let access = match access {
         polder_policy::Access::ReadOnly => Access::ReadOnly,
@@ -61,8 +72,14 @@ pub(crate) fn lay_layers(layers: &Layers, at: &Path, access: polder_policy::Acce
         at: c(at),
         access,
     };
-    let places = layer_places(layers).into_iter().map(|(_, place, _)| Step::Withdraw { at: c(place) });
-    std::iter::once(overlay).chain(places).collect()
+    let places: Vec<_> = layer_places(layers).into_iter().map(|(_, place, _)| c(place)).collect();
+    let withdrawn = match brought {
+        Brought::Together => vec![c(PLACE)],
+        Brought::Apart => places.clone(),
+    };
+    let withdrawn = withdrawn.into_iter().map(|at| Step::Withdraw { at });
+    let removed = places.into_iter().chain([c(PLACE)]).map(|at| Step::Remove { at });
+    std::iter::once(overlay).chain(withdrawn).chain(removed).collect()
 }
 
 fn lower_place(index: usize) -> String {

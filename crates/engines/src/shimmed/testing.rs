@@ -179,6 +179,7 @@ pub(crate) mod text {
                     format!("overlay {lower} {upper} {work} {at} {access:?}")
                 }
                 Step::Withdraw { at } => format!("withdraw {}", shown(at)),
+                Step::Remove { at } => format!("remove {}", shown(at)),
                 Step::Same { at, device, inode } => format!("same {} {device} {inode}", shown(at)),
                 Step::Held { at, hold } => format!("held {} {hold:?}", shown(at)),
                 Step::Hide { at, missing } => format!("hide {} {missing:?}", shown(at)),

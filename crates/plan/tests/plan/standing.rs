@@ -23,7 +23,9 @@ fn way(plan: &Plan, path: &str, wish: Wish) -> String {
 fn every_place_has_a_standing() {
     let mut policy = built_in();
     policy.binds = vec![bind("/srv/data", "/data", Access::ReadOnly)];
-    let plan = planned(&policy, &with_source(host(), "/srv/data")).unwrap();
+    let mut facts = with_source(host(), "/srv/data");
+    facts.caches.kept = Some("/home/u/.local/state/polder".into());
+    let plan = planned(&policy, &facts).unwrap();
     for (path, read, write) in [
         ("/workspace/src/x", "allowed /home/u/repo/src/x", "allowed /home/u/repo/src/x"),
         ("/workspace", "allowed /home/u/repo", "allowed /home/u/repo"),
@@ -35,6 +37,11 @@ fn every_place_has_a_standing() {
         ("/tmp/x", "denied /tmp/x show", "denied /tmp/x show"),
         ("/home/u/.ssh/id", "denied /home/u/.ssh/id show", "denied /home/u/.ssh/id show"),
         ("/opt/x", "denied /opt/x show", "denied /opt/x show"),
+        (
+            "/home/u/.local/state/polder/runs",
+            "denied /home/u/.local/state/polder/runs other",
+            "denied /home/u/.local/state/polder/runs other",
+        ),
         ("/proc/kcore", "kernel", "kernel"),
         ("/usrx", "denied /usrx show", "denied /usrx show"),
     ] {

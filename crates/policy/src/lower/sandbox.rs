@@ -6,7 +6,8 @@ use crate::dialect::Dialect;
 use crate::document::{Definition, Level};
 use crate::fault::Fault;
 use crate::model::{
-    Access, Bind, Cache, Credential, EngineChoice, Limits, Network, NetworkMode, Via, Workdir, Workspace, WorkspaceMode,
+    Access, Bind, Cache, Credential, EngineChoice, Limits, Network, NetworkMode, Project, Via, Workdir, Workspace,
+    WorkspaceMode,
 };
 use crate::rules;
 use crate::tree::{Node, Value};
@@ -110,7 +111,7 @@ impl Lower<'_> {
 
     fn workspace(&mut self, node: &Node) -> Option<Sourced<Workspace>> {
         let mut name_at = |key| node.get(key).and_then(|name| self.keep(rules::name(name.text()?), name.line));
-        let (named, from) = (name_at("name"), name_at("from"));
+        let (named, from, main) = (name_at("name"), name_at("from"), name_at("main_project_name"));
         let keep = node.get("keep").and_then(|keep| Some(self.sourced(keep.bool()?, keep.line)));
         let untracked = node.get("untracked").and_then(|said| Some(self.sourced(said.bool()?, said.line)));
         let mode = match node.text().or_else(|| node.get("mode")?.text()) {
@@ -131,7 +132,10 @@ impl Lower<'_> {
             let message = "`untracked` works with `mode: worktree`";
             self.faults.push(Fault::new(untracked.origin.clone(), message));
         }
+        let projects = self.projects(node, mode);
         let workspace = Workspace {
+            projects,
+            main_project_name: main.map(|main| main.value),
             name: named.map(|name| name.value),
             from: from.map(|from| from.value),
             keep: keep.is_none_or(|keep| keep.value),
@@ -139,6 +143,23 @@ impl Lower<'_> {
             ..Workspace::of(mode)
         };
         Some(self.sourced(workspace, node.line))
+    }
+
+    fn projects(&mut self, node: &Node, mode: WorkspaceMode) -> Vec<Project> {
+        let mut projects = Vec::new();
+        for entry in node.get("projects").map(Node::entries).unwrap_or_default() {
+            if mode != WorkspaceMode::Worktree {
+                let message = "`projects` works with `mode: worktree`: a layer lies over one tree";
+                self.fault(entry.line, message.to_owned());
+            }
+            let name = self.keep(rules::name(&entry.key), entry.line);
+            let host = entry.node.text().map(|text| rules::host_path(text, self.base_dir(), self.home));
+            let host = host.and_then(|host| self.keep(host, entry.line));
+            if let (Some(name), Some(host)) = (name, host) {
+                projects.push(Project { name: name.value, host: host.value, origin: host.origin });
+            }
+        }
+        projects
     }
 
     /// A list under a key: what its items mean, and where the list stands.

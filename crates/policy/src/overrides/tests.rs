@@ -27,6 +27,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             cow: None,
             worktree: Some(true),
             untracked: Some(true),
+            project: vec!["api=~/api".into()],
             workspace: text("w"),
             from: text("v"),
             discard: Some(true),
@@ -57,7 +58,7 @@ fn every_flag_has_its_effect_and_its_origin() {
         observe: exact                                                # flag --observe
         scope: session                                                # built-in
         workdir: host                                                 # flag --workdir
-        workspace: {mode: worktree, name: w, from: v, keep: false, untracked: true}  # flag --discard
+        workspace: {mode: worktree, name: w, from: v, keep: false, untracked: true, projects: {api: /home/u/api}}  # flag --discard
         env_passthrough:
           - PATH                                                      # built-in
           - HOME                                                      # built-in

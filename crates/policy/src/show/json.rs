@@ -58,6 +58,8 @@ pub fn to_json(policy: &Policy) -> Value {
         "workspace": one(workspace, |workspace| json!({
             "mode": workspace.mode.name(),
             "name": workspace.name,
+            "projects": workspace.projects.iter().map(|one| (one.name.clone(), json!(one.host.to_string()))).collect::<Map<_, _>>(),
+            "main_project_name": workspace.main_project_name,
             "from": workspace.from,
             "keep": workspace.keep,
         })),

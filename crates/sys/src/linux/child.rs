@@ -438,8 +438,8 @@ fn take_step(
             let layers = mount::overlay(lower, upper, work, flags)?;
             mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
-        Step::Withdraw { at } => {
-            mount::detach_at(at)?;
+        Step::Withdraw { at } => mount::detach_at(at),
+        Step::Remove { at } => {
             // SAFETY: the path outlives the call.
             check_int(unsafe { libc::rmdir(at.as_ptr()) }).map(drop)
         }

@@ -262,6 +262,7 @@ variants!(Step<S>, Step<&'a CStr> {
     14 = Same { at, device, inode },
     16 = Overlay { lower, upper, work, at, access },
     17 = Withdraw { at },
+    18 = Remove { at },
 }, S);
 
 impl Put for bool {

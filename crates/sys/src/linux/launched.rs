@@ -564,6 +564,7 @@ fn step_words(step: &Step) -> (String, &'static str) {
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
         Step::Overlay { at, .. } => (format!("lay a private layer over `/{}`", shown(at)), "fsconfig overlay"),
         Step::Withdraw { at } => (format!("take `/{}` out of view", shown(at)), "umount2"),
+        Step::Remove { at } => (format!("remove the empty `/{}`", shown(at)), "rmdir"),
         Step::Same { at, .. } => (format!("find at `/{}` what was to be shown there", shown(at)), "fstat"),
     }
 }

@@ -284,8 +284,13 @@ pub enum Step<S = CString> {
         /// Whether it can be written.
         access: Access,
     },
-    /// Takes a layer and its place out of view; whoever was made from it keeps it.
+    /// Takes what is mounted at a private place, and below it, out of view; whoever was made from it keeps it.
     Withdraw {
+        /// Where.
+        at: S,
+    },
+    /// Removes a private place that is empty.
+    Remove {
         /// Where.
         at: S,
     },

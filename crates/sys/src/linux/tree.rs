@@ -11,7 +11,7 @@ mod stamp;
 pub use data::{DataRange, copy_data, data_after, free_bytes, share_data, sync_file_system};
 pub use entry::{
     Node, Replace, change_mode, change_owner, create_file, link, make_directory, make_node, make_symlink, open_file,
-    read_symlink, remove_directory, remove_file, rename, set_modified, try_lock,
+    open_file_to_write, read_symlink, remove_directory, remove_file, rename, set_modified, try_lock,
 };
 pub use names::{attribute, attributes, names, set_attribute};
 pub use stamp::{Kind, Moment, Stat, file_system, stat, stat_of};

@@ -27,6 +27,17 @@ pub struct Capture {
     pub untracked: bool,
     /// The directory inside below which the borrowed objects are shown, by their number.
     pub borrowed: PathBuf,
+    /// The repositories of a copy that has several, that of the tree among them and first; empty for the tree alone.
+    pub projects: Vec<Project>,
+}
+
+/// One repository of a copy that has several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The directory of the copy that holds it.
+    pub name: String,
+    /// Its root on the host, without a link.
+    pub root: PathBuf,
 }
 
 /// What a copy is made of.
@@ -114,8 +125,16 @@ impl<'a> Work<'a> {
     }
 
     fn all(mut self, root: &Path) -> Result<Captured, WorktreeError> {
-        let repository = Repository::of(root)?;
-        self.part(&Part { repository: &repository, prefix: Path::new(""), private: Path::new(".git"), depth: 0 })?;
+        let projects = &self.capture.projects;
+        if projects.is_empty() {
+            let repository = Repository::of(root)?;
+            self.part(&Part { repository: &repository, prefix: Path::new(""), private: Path::new(".git"), depth: 0 })?;
+        }
+        for Project { name, root } in projects {
+            let repository = Repository::of(root)?;
+            let (prefix, private) = (Path::new(name), Path::new(name).join(".git"));
+            self.part(&Part { repository: &repository, prefix, private: &private, depth: 0 })?;
+        }
         Ok(self.found)
     }
 

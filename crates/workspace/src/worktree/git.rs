@@ -21,6 +21,9 @@ const ANSWER_BYTES_MAX: u64 = 256 << 20;
 const SAID_BYTES_MAX: u64 = 4 << 10;
 /// Git waits for a pipe that stands where a file should, and nobody ever writes to it.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+/// After this time it is looked for.
+const ANSWERS_SOON: Duration = Duration::from_secs(1);
+const LOOKED_AT_MAX: usize = 1_000_000;
 /// Where systems keep programs, for a caller whose PATH is short.
 const SYSTEM: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
@@ -34,8 +37,8 @@ pub struct Git {
 
 impl Git {
     /// The first git on PATH, and then among the system's, that nobody but root and the caller could have put there, and
-    /// no command that worked in the tree.
-    pub fn find(environment: &BTreeMap<OsString, OsString>, root: &Path) -> Result<Self, WorktreeError> {
+    /// no command that worked in one of the trees.
+    pub fn find(environment: &BTreeMap<OsString, OsString>, roots: &[&Path]) -> Result<Self, WorktreeError> {
         let variable = |name: &str| environment.get(OsStr::new(name));
         let path = variable("PATH").cloned().unwrap_or_default();
         let directories = std::env::split_paths(&path).chain(SYSTEM.map(PathBuf::from));
@@ -44,7 +47,7 @@ impl Git {
         let mut passed_over = Vec::new();
         for candidate in candidates {
             let Ok(program) = fs::canonicalize(&candidate) else { continue };
-            match trusted(&program, root, uid) {
+            match roots.iter().try_for_each(|root| trusted(&program, root, uid)) {
                 Ok(()) => {
                     let mut git = Self { program, ignored: None };
                     git.ignored = git.ignored_everywhere(environment);
@@ -110,7 +113,12 @@ impl Git {
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         let answer = read_aside(child.stdout.take(), ANSWER_BYTES_MAX);
         let said = read_aside(child.stderr.take(), SAID_BYTES_MAX);
-        let answered = answer.recv_timeout(ANSWERS_WITHIN);
+        let mut in_the_way = None;
+        let answered = answer.recv_timeout(ANSWERS_SOON).or_else(|_| {
+            in_the_way = pipe_for_a_list(tree);
+            let within = if in_the_way.is_some() { Duration::ZERO } else { ANSWERS_WITHIN };
+            answer.recv_timeout(within)
+        });
         // It has answered, or never will; what it wrote then does not count.
         if !matches!(&answered, Ok(Ok(bytes)) if bytes.len() as u64 <= ANSWER_BYTES_MAX) {
             let _ = child.kill();
@@ -121,6 +129,10 @@ impl Git {
             crate::visible_line(&said)
         };
         match answered {
+            Err(_) if in_the_way.is_some() => {
+                let (why, remedy) = ("is no file, and git would wait for what it says", "remove it");
+                Err(WorktreeError::Unfit { path: in_the_way.unwrap_or_default(), why, remedy })
+            }
             Err(_) => Err(failed(format!("no answer within {} s", ANSWERS_WITHIN.as_secs()))),
             Ok(Err(error)) => Err(failed(error.to_string())),
             Ok(Ok(bytes)) if bytes.len() as u64 > ANSWER_BYTES_MAX => {
@@ -142,6 +154,27 @@ fn read_aside<R: Read + Send + 'static>(source: Option<R>, max: u64) -> mpsc::Re
         let _ = sender.send(read.map(|_| bytes));
     });
     receiver
+}
+
+/// Something in a tree that has the name of a list of what to ignore, and whose reader waits: a pipe, a device.
+fn pipe_for_a_list(tree: &Path) -> Option<PathBuf> {
+    let mut waiting = vec![tree.to_owned()];
+    let mut looked_at = 0;
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            looked_at += 1;
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && entry.file_name() != ".git" {
+                waiting.push(entry.path());
+            } else if entry.file_name() == ".gitignore" && !kind.is_file() && !kind.is_symlink() && !kind.is_dir() {
+                return Some(entry.path());
+            }
+        }
+        if looked_at > LOOKED_AT_MAX {
+            return None;
+        }
+    }
+    None
 }
 
 fn trusted(program: &Path, root: &Path, uid: u32) -> Result<(), String> {

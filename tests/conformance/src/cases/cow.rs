@@ -256,7 +256,7 @@ pub(super) fn the_layers_are_out_of_reach(scene: &Scene) {
     scene.write("work/file", "text\n");
     let store = store(scene);
     let script = format!(
-        "! grep -q -e {} -e dir=/ /proc/self/mountinfo && ! ls {} && ! ls /run/polder/own && \
+        "! grep -q -e {} -e dir=/ /proc/self/mountinfo && ! ls {} && ! ls /run/polder/layers && \
          ! ls /run/polder/lower-0 && echo hidden > file && echo none",
         store.display(),
         store.display()

@@ -1,6 +1,7 @@
 //! Git works inside, and what git on the host would execute later cannot be changed.
 
 use crate::scene::{Scene, told};
+use polder::{Error, Report};
 use std::path::Path;
 
 /// The host's git, with an identity and without its own configuration.
@@ -104,4 +105,31 @@ pub(super) fn hooks_of_a_submodule_hold(scene: &Scene) {
     hold(scene, &git_dir, "/workspace/.git/modules/part", &ATTEMPTS[..4]);
     let finished = scene.sh(&scene.sandbox(), "cd part && echo x >>file && git add file && git commit -qm inside");
     assert!(finished.outcome.success(), "{}", told(&finished));
+}
+
+pub(super) fn a_worktree_is_a_copy_and_another_repository_stands_beside_it(scene: &Scene) {
+    let beside = scene.dir().join("beside");
+    repository(scene, &scene.work());
+    repository(scene, &beside);
+    scene.write("work/file", "changed\n");
+    let sandbox = scene.sandbox().worktree().project("other", &beside.display().to_string()).workspace("w");
+    let planned = scene.plan(&sandbox, &["true"]);
+    if let Report::Refused(_) = planned.report() {
+        // What cannot keep changes apart says so, and nothing runs in place.
+        assert!(matches!(planned.run(), Err(Error::Unfit(_))));
+        return;
+    }
+    let script = "cat file && echo inside >>file && git commit -qam inside && cd ../other && git log --format=%s && \
+                  echo two >>file && git commit -qam inside && git status --porcelain";
+    assert_eq!(scene.says(&sandbox, script), "changed\none\n");
+    assert_eq!((commits(scene, &scene.work()), commits(scene, &beside)), ("one\n".to_owned(), "one\n".to_owned()));
+    let both = |scene: &Scene| scene.control(scene.dir(), "cat work/file beside/file");
+    assert_eq!(both(scene), "changed\none\n");
+    // A second run finds what the first one left, and the same text changes the host's repositories themselves.
+    assert_eq!(scene.says(&sandbox, "cat file ../other/file"), "changed\ninside\none\ntwo\n");
+    scene.control(
+        &scene.work(),
+        &script.replace("../other", "../beside").replace("git commit", &format!("{GIT} commit")),
+    );
+    assert_eq!(both(scene), "changed\ninside\none\ntwo\n");
 }

@@ -79,6 +79,10 @@ fn every_mount_point_is_made_before_it_is_used() {
                 Step::Bind { at, .. } | Step::Overlay { at, .. } => (place(at), false),
                 Step::Withdraw { at } => {
                     assert!(made.contains(&place(at)), "{step:?}");
+                    continue;
+                }
+                Step::Remove { at } => {
+                    assert!(made.contains(&place(at)), "{step:?}");
                     made.retain(|other| *other != place(at));
                     continue;
                 }

@@ -25,6 +25,11 @@ pub fn open_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
     open(directory, name, libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY, 0)
 }
 
+/// Opens a file to read and to write it, as [`open_file`] does.
+pub fn open_file_to_write(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+    open(directory, name, libc::O_RDWR | libc::O_NONBLOCK | libc::O_NOCTTY, 0)
+}
+
 /// Makes a file that did not exist, to write it.
 pub fn create_file(directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
     open(directory, name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)
@@ -142,7 +147,16 @@ fn remove(directory: BorrowedFd<'_>, name: &OsStr, flags: i32) -> io::Result<()>
 
 /// Sets the permission bits of a file or directory; a symbolic link is refused.
 pub fn change_mode(directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<()> {
-    // fchmodat2 is of Linux 6.6. A handle needs no permission on the file and cannot be exchanged meanwhile.
+    let name_text = text(name)?;
+    let (flags, fd) = (libc::AT_SYMLINK_NOFOLLOW, directory.as_raw_fd());
+    // SAFETY: the name outlives the call.
+    match check(unsafe { libc::syscall(libc::SYS_fchmodat2, fd, name_text.as_ptr(), mode, flags) }) {
+        Ok(_) => return Ok(()),
+        // It is of Linux 6.6, and a filter around us may not know it.
+        Err(Errno(libc::ENOSYS | libc::EPERM)) => {}
+        Err(other) => return Err(other.into()),
+    }
+    // A handle needs no permission on the file and cannot be exchanged meanwhile.
     let handle = open(directory, name, libc::O_PATH, 0)?;
     let path = text(OsStr::new(&format!("/proc/self/fd/{}", handle.as_raw_fd())))?;
     // SAFETY: the path outlives the call.

@@ -2,47 +2,55 @@
 
 use super::super::call::{Errno, check, check_int};
 use super::text;
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 const ATTRIBUTE_NAMES_BYTES_MAX: usize = 65_536;
 const ATTRIBUTE_BYTES_MAX: usize = 65_536;
 
+/// What is read of a directory at a time.
+const LISTING_BYTES: usize = 8192;
+/// Number, position, length and kind stand before the name of an entry; see getdents64(2).
+const LENGTH_AT: usize = 16;
+const NAME_AT: usize = 19;
+
+#[repr(align(8))]
+struct Listing([u8; LISTING_BYTES]);
+
 /// The names in a directory, in order.
 pub fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     // A descriptor of its own: reading moves the position of all that share one.
     let own: OwnedFd = super::open_below(directory, std::path::Path::new(""))?;
-    let own = own.into_raw_fd();
     let mut names = Vec::new();
-    // SAFETY: the stream takes the descriptor over and is closed once; an entry is read before the next call.
-    unsafe {
-        let stream = libc::fdopendir(own);
-        if stream.is_null() {
-            let error = Errno::last();
-            libc::close(own);
-            return Err(error.into());
+    let mut listing = Listing([0; LISTING_BYTES]);
+    loop {
+        let buffer = &mut listing.0;
+        // SAFETY: the buffer is as long as is said, and aligned as the kernel's records are.
+        let length =
+            check(unsafe { libc::syscall(libc::SYS_getdents64, own.as_raw_fd(), buffer.as_mut_ptr(), LISTING_BYTES) })?;
+        if length == 0 {
+            break;
         }
-        loop {
-            *libc::__errno_location() = 0;
-            let entry = libc::readdir64(stream);
-            if entry.is_null() {
-                let error = Errno::last();
-                libc::closedir(stream);
-                if error.0 != 0 {
-                    return Err(error.into());
-                }
-                break;
-            }
-            let name = CStr::from_ptr((*entry).d_name.as_ptr()).to_bytes();
+        let mut rest = &buffer[..length as usize];
+        while let Some((name, after)) = first_entry(rest) {
             if name != b"." && name != b".." {
                 names.push(OsString::from_vec(name.to_vec()));
             }
+            rest = after;
         }
     }
     names.sort();
     Ok(names)
+}
+
+/// The name of the first record, and the records after it.
+fn first_entry(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = [*records.get(LENGTH_AT)?, *records.get(LENGTH_AT + 1)?];
+    let (record, after) = records.split_at_checked(usize::from(u16::from_ne_bytes(length)))?;
+    let name = record.get(NAME_AT..)?;
+    Some((name.split(|byte| *byte == 0).next()?, after))
 }
 
 /// The path by which an entry of an open directory can be named to calls that take no directory.
