@@ -276,7 +276,8 @@ mod tests {
     #[test]
     fn what_holds_keys_is_told_also_from_above_and_below() {
         let home = Path::new("/home/ann");
-        for path in ["/home/ann/.ssh/id_ed25519", "/home/ann/.ssh", "/home/ann", "/etc/shadow", "/etc/shadow-", "/run"] {
+        for path in ["/home/ann/.ssh/id_ed25519", "/home/ann/.ssh", "/home/ann", "/etc/shadow", "/etc/shadow-", "/run"]
+        {
             assert!(risk(Path::new(path), home).is_some(), "{path}");
         }
         for path in
