@@ -86,7 +86,7 @@ fn ground(planned: &Planned) -> (Option<String>, Ground) {
     let written = planned.plan().written_places().map(Path::to_owned).collect();
     let home = planned.host().user.home.clone();
     let hidden = worry::behind(std::slice::from_ref(&home), &Sensitive::in_homes([home.as_path()]));
-    (planned.policy().name.clone(), Ground { home, written, hidden })
+    (planned.policy().name.clone(), Ground { home, written, hidden, denied: worry::denied(planned) })
 }
 
 /// What the command is lent, if somebody permits it. It is in the log before the command starts.

@@ -410,3 +410,22 @@ fn permissive_learning_is_refused_without_a_word_of_the_users_own() {
     refused("counts in a system or user file only");
     assert!(place.says(&["learn", "--permissive", "--tighten", "--", "true"]).code != 0);
 }
+
+#[test]
+fn what_a_rule_denies_behind_a_link_is_neither_lent_nor_granted() {
+    for engine in ENGINES {
+        let place = Place::new();
+        let [plain, kept] = ["plain", "kept"].map(|name| text(place.write(format!("home/store/{name}"), "seen\n")));
+        symlink(place.home().join("store"), place.home().join("link")).expect("a link");
+        let denied = text(place.home().join("link/kept"));
+        let policy = format!("allow_permissive: true\nsandboxes: {{a: {{deny_read: ['{denied}']}}}}\nsandbox: a\n");
+        place.write("home/.config/polder/polder.yaml", policy);
+        let script = format!("cat {plain}; cat {kept}; true");
+        assert_eq!(place.sh(&script).out, "seen\nseen\n", "the control");
+        let learnt = place.says(&["learn", "--permissive", "--engine", engine, "--", "sh", "-c", &script]);
+        assert_eq!((learnt.code, learnt.out.as_str()), (0, "seen\n"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        let granted: String = policy.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(granted.contains(&plain) && !granted.contains(&kept), "{policy}");
+    }
+}

@@ -67,12 +67,12 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn of(planned: &'a Planned, kept: Option<&'a Path>) -> Self {
-        let (home, root) = (&planned.host().user.home, &planned.host().tree.root);
+        let home = &planned.host().user.home;
         let others = ["/home", "/Users"].into_iter().flat_map(|homes| names(Path::new(homes)));
         let homes: Vec<PathBuf> = others.chain([home.clone(), PathBuf::from("/root")]).collect();
-        let denied = planned.policy().deny_read.iter().map(|rule| root.join(&rule.value.0)).collect();
+        let denied = worry::denied(planned);
         let sensitive = Sensitive::in_homes(homes.iter().map(PathBuf::as_path));
-        let sensitive = sensitive.clone().and(worry::behind(&homes, &sensitive));
+        let sensitive = sensitive.clone().and(worry::behind(&homes, &sensitive)).and(denied.iter().cloned());
         Self { planned, kept, sensitive, denied, left: ALL_ENTRIES_MAX }
     }
 

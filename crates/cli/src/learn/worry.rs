@@ -3,7 +3,7 @@
 //! The name of a path says little: a link leads elsewhere, and a directory holds what nobody asked for yet. Showing it
 //! shows all of that.
 
-use polder::{Sensitive, risk};
+use polder::{Planned, Sensitive, risk};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,15 @@ pub(super) struct Ground {
     pub(super) written: Vec<PathBuf>,
     /// What is sensitive by what leads to it, or is kept from the command while more is lent to it.
     pub(super) hidden: Vec<PathBuf>,
+    /// What `deny_read` names.
+    pub(super) denied: Vec<PathBuf>,
+}
+
+/// What `deny_read` names, and what that is behind links: a rule is about a path, and its author means what is there.
+pub(super) fn denied(planned: &Planned) -> Vec<PathBuf> {
+    let root = &planned.host().tree.root;
+    let said = planned.policy().deny_read.iter().map(|rule| root.join(&rule.value.0));
+    said.flat_map(|path| [path.canonicalize().ok(), Some(path)]).flatten().collect()
 }
 
 /// What sensitive names lead to: many keep their keys elsewhere, behind a link, and what is there can be called anything.
@@ -30,7 +39,7 @@ pub(super) fn behind(homes: &[PathBuf], sensitive: &Sensitive) -> Vec<PathBuf> {
     all.filter_map(|path| path.canonicalize().ok().filter(|behind| *behind != path)).collect()
 }
 
-pub(super) fn worry(path: &Path, Ground { home, written, hidden }: &Ground) -> Option<String> {
+pub(super) fn worry(path: &Path, Ground { home, written, hidden, denied }: &Ground) -> Option<String> {
     if let Some(why) = risk(path, home) {
         return Some(why.to_owned());
     }
@@ -38,6 +47,9 @@ pub(super) fn worry(path: &Path, Ground { home, written, hidden }: &Ground) -> O
     let behind = path.canonicalize().ok()?;
     if let Some(why) = risk(&behind, home) {
         return Some(format!("links lead to `{}`: {why}", behind.display()));
+    }
+    if denied.iter().any(|denied| behind.starts_with(denied)) {
+        return Some("`deny_read` says so".to_owned());
     }
     if let Some(kept) = hidden.iter().find(|kept| behind.starts_with(kept) || kept.starts_with(&behind)) {
         return Some(format!("`{}` is kept from commands that are learnt", kept.display()));
