@@ -82,7 +82,9 @@ impl Daemons {
         let image = ("POLDER_TEST_IMAGE".to_owned(), IMAGE.to_owned());
         // Docker has it for everybody.
         let runtime = machine::has_runsc().then(|| ("POLDER_TEST_RUNTIME".to_owned(), "runsc".to_owned()));
-        [pair("DOCKER_HOST", keeper::DOCKER), pair("CONTAINER_HOST", podman), Some(image), runtime]
+        let ports = podman::REGISTRIES.map(|port| port.to_string()).join(",");
+        let ports = Some(("POLDER_TEST_REGISTRIES".to_owned(), ports));
+        [pair("DOCKER_HOST", keeper::DOCKER), pair("CONTAINER_HOST", podman), Some(image), runtime, ports]
             .into_iter()
             .flatten()
             .collect()

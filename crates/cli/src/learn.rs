@@ -19,7 +19,7 @@ use lesson::{Lesson, Worry};
 use memory::Memory;
 use polder::config::{self, Files};
 use polder::deeds::{Deeds, Kind, Weight};
-use polder::{Ending, Loan, Planned, Standing, Violation, Wish, World, trust};
+use polder::{Ending, Loan, Planned, Sensitive, Standing, Violation, Wish, World, trust};
 use polder_run::Parting;
 use polder_sys::wait::{self, Signals};
 use serde_json::json;
@@ -46,8 +46,9 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     // The file counts before anybody trusts it, because it is what this very command wrote.
     policy.trust |= memory.is_ours && to.is_none();
     let planned = policy.sandbox().plan(command.clone())?;
-    let (name, ground) = ground(&planned);
+    let (name, mut ground) = ground(&planned);
     let loan = if *permissive { borrow(&planned, &environment)? } else { Loan::none() };
+    ground.hidden.extend(loan.hidden.iter().cloned());
     let worry = |path: &Path| worry::worry(path, &ground);
     let mut last = 0;
     for _ in 0..*rounds {
@@ -83,7 +84,9 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
 /// The name of the sandbox, and what paths are judged by.
 fn ground(planned: &Planned) -> (Option<String>, Ground) {
     let written = planned.plan().written_places().map(Path::to_owned).collect();
-    (planned.policy().name.clone(), Ground { home: planned.host().user.home.clone(), written })
+    let home = planned.host().user.home.clone();
+    let hidden = worry::behind(std::slice::from_ref(&home), &Sensitive::in_homes([home.as_path()]));
+    (planned.policy().name.clone(), Ground { home, written, hidden, denied: worry::denied(planned) })
 }
 
 /// What the command is lent, if somebody permits it. It is in the log before the command starts.

@@ -146,6 +146,7 @@ fn tell_json(event: &StepEvent<'_>) -> io::Result<()> {
     let line = match event {
         // Its first event says the same and more.
         StepEvent::Started(_) | StepEvent::Tick => return Ok(()),
+        StepEvent::Warning(text) => json!({"type": "warning", "text": text}),
         StepEvent::Run(place, event) => {
             let mut object = json::event(event);
             if let Some(object) = object.as_object_mut() {

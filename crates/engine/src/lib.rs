@@ -13,7 +13,7 @@ mod session;
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
 pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Parting, Report, Running, Services};
 pub use lookout::{Lookout, Notice};
-pub use session::Session;
+pub use session::{Session, Words};
 
 use polder_facts::HostFacts;
 use polder_plan::{Plan, World};

@@ -19,7 +19,27 @@ const LOOK_MS: u64 = 100;
 
 /// What the runs of a session share. A copy is the same session.
 #[derive(Clone)]
-pub struct Session(Arc<Mutex<Shelf>>);
+pub struct Session {
+    shelf: Arc<Mutex<Shelf>>,
+    words: Words,
+}
+
+/// What people have to hear of things that went, such as a container that could not be removed. A thing often goes when
+/// nobody is left to tell it to, with the session itself: the words outlive it, and whoever ended it tells them.
+#[derive(Clone, Debug, Default)]
+pub struct Words(Arc<Mutex<Vec<String>>>);
+
+impl Words {
+    /// Adds some.
+    pub fn add(&self, words: impl IntoIterator<Item = String>) {
+        locked(&self.0).extend(words);
+    }
+
+    /// Everything that was added since the last time.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut locked(&self.0))
+    }
+}
 
 /// Things of different kinds may have the same key.
 type Key = (TypeId, String);
@@ -49,7 +69,13 @@ struct State {
 impl Session {
     /// A session in which nothing has happened.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Shelf { slots: BTreeMap::new(), uses: 0 })))
+        let shelf = Shelf { slots: BTreeMap::new(), uses: 0 };
+        Self { shelf: Arc::new(Mutex::new(shelf)), words: Words::default() }
+    }
+
+    /// What people have to hear of things that went.
+    pub fn words(&self) -> Words {
+        self.words.clone()
     }
 
     /// What is kept under this key, if it is still good; else it is made. Who asks while it is being made gets the same
@@ -100,13 +126,13 @@ impl Session {
 
     /// What is kept under this key; nothing is made, and nobody waits.
     pub fn known<T: Any + Send + Sync>(&self, key: &str) -> Option<Arc<T>> {
-        let slot = locked(&self.0).slots.get(&(TypeId::of::<T>(), key.to_owned())).cloned()?;
+        let slot = locked(&self.shelf).slots.get(&(TypeId::of::<T>(), key.to_owned())).cloned()?;
         let thing = locked(&slot.state).thing.clone()?;
         thing.downcast().ok()
     }
 
     fn slot(&self, key: Key) -> Arc<Slot> {
-        let mut shelf = locked(&self.0);
+        let mut shelf = locked(&self.shelf);
         shelf.uses += 1;
         let number = shelf.uses;
         let slot = Arc::clone(shelf.slots.entry(key).or_insert_with(|| Arc::new(Slot::empty())));
@@ -116,7 +142,7 @@ impl Session {
 
     /// Lets go of what nobody uses, beyond what is worth keeping.
     fn tidy(&self) {
-        let slots: Vec<Arc<Slot>> = locked(&self.0).slots.values().cloned().collect();
+        let slots: Vec<Arc<Slot>> = locked(&self.shelf).slots.values().cloned().collect();
         let mut idle: Vec<(u64, &Arc<Slot>)> =
             slots.iter().filter_map(|slot| locked(&slot.state).idle_since().map(|used| (used, slot))).collect();
         idle.sort_by_key(|(used, _)| *used);

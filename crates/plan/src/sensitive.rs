@@ -45,6 +45,39 @@ const IN_HOME: &[(&str, &str)] = &[
     (".claude.json", "it holds tokens"),
     (".codex", "it holds tokens"),
     (".config/github-copilot", "it holds tokens"),
+    (".gemini", "it holds tokens"),
+    (".cursor", "it may hold tokens"),
+    (".config/opencode", "it may hold tokens"),
+    (".local/share/opencode", "it holds tokens"),
+    (".config/git/credentials", "it holds passwords"),
+    (".config/containers/auth.json", "it holds tokens"),
+    (".dockercfg", "it may hold tokens"),
+    (".config/sops", "it holds keys"),
+    (".config/age", "it holds keys"),
+    (".config/doctl", "it holds tokens"),
+    (".config/hcloud", "it holds tokens"),
+    (".fly", "it holds tokens"),
+    (".oci", "it holds keys"),
+    (".s3cfg", "it holds credentials"),
+    (".boto", "it holds credentials"),
+    (".databrickscfg", "it holds tokens"),
+    (".composer/auth.json", "it holds tokens"),
+    (".config/composer/auth.json", "it holds tokens"),
+    (".nuget/NuGet", "it may hold tokens"),
+    (".yarnrc.yml", "it may hold tokens"),
+    (".config/Code", "it holds a program's sessions"),
+    (".config/Slack", "it holds a program's sessions"),
+    (".config/discord", "it holds a program's sessions"),
+    (".config/Signal", "it holds a program's sessions"),
+    (".config/Bitwarden", "it holds passwords"),
+    (".config/Bitwarden CLI", "it holds passwords"),
+    (".config/solana", "it holds keys"),
+    (".bitcoin", "it holds keys"),
+    (".ethereum", "it holds keys"),
+    (".Xauthority", "it leads to the user's screen"),
+    (".ICEauthority", "it leads to the user's session"),
+    (".viminfo", "it holds what was typed"),
+    (".local/share/atuin", "it holds what was typed"),
     (".local/share/fish/fish_history", "it holds what was typed"),
     (".lesshst", "it holds what was typed"),
 ];
@@ -86,6 +119,14 @@ const ENDINGS: &[(&str, &str)] = &[
 const ELSEWHERE: &[(&str, &str)] = &[
     ("/etc/shadow", "it holds passwords"),
     ("/etc/gshadow", "it holds passwords"),
+    ("/etc/shadow-", "it holds passwords"),
+    ("/etc/gshadow-", "it holds passwords"),
+    ("/etc/security/opasswd", "it holds passwords"),
+    ("/etc/krb5.keytab", "it holds keys"),
+    ("/etc/wireguard", "it holds keys"),
+    ("/etc/NetworkManager/system-connections", "it holds passwords"),
+    ("/etc/kubernetes", "it holds keys"),
+    ("/etc/rancher", "it holds keys"),
     ("/etc/sudoers", "it says who becomes root"),
     ("/etc/sudoers.d", "it says who becomes root"),
     ("/etc/ssh", "it holds the machine's keys"),
@@ -123,6 +164,18 @@ impl Sensitive {
         let own = homes.into_iter().flat_map(|home| IN_HOME.iter().map(|(name, _)| home.join(name)));
         let other = ELSEWHERE.iter().map(|(place, _)| PathBuf::from(place));
         Self { places: own.chain(other).collect() }
+    }
+
+    /// All of them that have a place.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        self.places.iter().map(PathBuf::as_path)
+    }
+
+    /// These as well.
+    #[must_use]
+    pub fn and(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.places.extend(places);
+        self
     }
 
     /// Whether this very path is one. What lies in it was not reached.
@@ -223,7 +276,8 @@ mod tests {
     #[test]
     fn what_holds_keys_is_told_also_from_above_and_below() {
         let home = Path::new("/home/ann");
-        for path in ["/home/ann/.ssh/id_ed25519", "/home/ann/.ssh", "/home/ann", "/etc/shadow", "/run"] {
+        for path in ["/home/ann/.ssh/id_ed25519", "/home/ann/.ssh", "/home/ann", "/etc/shadow", "/etc/shadow-", "/run"]
+        {
             assert!(risk(Path::new(path), home).is_some(), "{path}");
         }
         for path in

@@ -207,7 +207,12 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
         .map(|resolved| resolved.path.as_path())
         .collect();
     for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
+        let lent = *origin == Origin::Flag(LENT.to_owned());
         let Some(resolved) = host.tree.sources.get(source.as_path()) else {
+            if lent {
+                // Nobody asked for it by name, and it went away since it was looked through.
+                continue;
+            }
             faults.push(Fault::new(
                 origin.clone(),
                 format!("the bind source `{source}` does not exist"),
@@ -254,7 +259,7 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             guest,
             access: *access,
             directory: resolved.entry == Entry::Directory,
-            role: if *origin == Origin::Flag(LENT.to_owned()) { Role::Lent } else { Role::Bind },
+            role: if lent { Role::Lent } else { Role::Bind },
             origin: origin.clone(),
         });
     }

@@ -8,7 +8,7 @@ use crate::records::Records;
 use crate::trust;
 use polder_audit::{AuditError, Kind, Log, digest};
 use polder_engine::{Accepted, EngineClass, Verdict};
-use polder_facts::Outcome;
+use polder_facts::{Ending, Outcome};
 use polder_policy::{AuditMode, Policy, to_json};
 use polder_run::Chosen;
 use serde_json::{Map, Value, json};
@@ -34,6 +34,8 @@ pub(crate) struct Recorder {
     project: Option<String>,
     /// The word in front of the names of spans.
     prefix: &'static str,
+    /// Whether a run is told to whoever listens to `tracing`.
+    told: bool,
 }
 
 /// A run that is in the log, or needs not be.
@@ -58,12 +60,17 @@ pub enum Unrecorded {
 
 impl Recorder {
     pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>, records: Option<Records>) -> Self {
-        Self { directory, mode, records, granted: Vec::new(), project: None, prefix: "polder" }
+        Self { directory, mode, records, granted: Vec::new(), project: None, prefix: "polder", told: true }
     }
 
     /// The same for runs with these grants, in a project whose file has this hash.
     pub(crate) fn with(self, granted: Vec<String>, project: Option<String>, prefix: &'static str) -> Self {
         Self { granted, project, prefix, ..self }
+    }
+
+    /// The same for runs that are a part of another one: in the log, and nowhere else.
+    pub(crate) fn only_logging(&self) -> Self {
+        Self { records: None, told: false, ..self.clone() }
     }
 
     /// Where a run is kept for `polder explain`.
@@ -104,6 +111,9 @@ impl Recorder {
 
     /// What whoever listens to `tracing` learns of a run: never the command, only how many words it has.
     fn span(&self, chosen: &Chosen) -> Span {
+        if !self.told {
+            return Span::none();
+        }
         let plan = chosen.fitted.plan();
         tracing::info_span!(
             target: "polder::sandbox",
@@ -115,6 +125,7 @@ impl Recorder {
             network = plan.network.value.mode.name(),
             words = plan.command.len(),
             exit_code = tracing::field::Empty,
+            interrupted = tracing::field::Empty,
             violations = tracing::field::Empty,
             error = tracing::field::Empty,
         )
@@ -138,6 +149,9 @@ impl Entry {
             Ok(outcome) => {
                 self.span.record("exit_code", outcome.exit_code());
                 self.span.record("violations", outcome.violations);
+                if matches!(outcome.ending, Ending::Interrupted(_)) {
+                    self.span.record("interrupted", true);
+                }
             }
             // The text of an error may name what the command was; that it was one is enough.
             Err(_) => drop(self.span.record("error", true)),

@@ -73,6 +73,10 @@ impl Session {
     }
 
     /// Ends the session, as dropping it does: what it shared is gone when this returns, or, where a command still runs or
-    /// a copy of the session is left, with the last of them.
-    pub fn end(self) {}
+    /// a copy of the session is left, with the last of them. Gives what could not be removed, for people.
+    pub fn end(self) -> Vec<String> {
+        let words = self.shared.words();
+        drop(self);
+        words.take()
+    }
 }

@@ -10,7 +10,7 @@ use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::{Begun, Planned};
 use beside::Attended;
-use polder_facts::{Event, EventKind, Outcome, Output as Stream, Sourced};
+use polder_facts::{Ending, Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
 use polder_run::{Parting, Session, Streams, Supervision};
@@ -100,6 +100,8 @@ pub enum StepEvent<'a> {
     Run(usize, &'a Event),
     /// It has ended, or will never run.
     Ended(usize, &'a StepResult),
+    /// What was made for several steps went, and left something behind, for people.
+    Warning(&'a str),
     /// Time has passed.
     Tick,
 }
@@ -227,8 +229,16 @@ impl PlannedSteps {
         let named: BTreeSet<String> = this.steps.iter().flat_map(|step| step.work.outputs()).collect();
         let mut crew =
             Doing { this: &this, sink, named, kept: BTreeMap::new(), results: BTreeMap::new(), begun: BTreeMap::new() };
-        go(&mut schedule, &mut crew, signals).map_err(|error| Error::Run(error.into()))?;
-        Ok(crew.results.into_values().collect())
+        let gone = go(&mut schedule, &mut crew, signals).map_err(|error| Error::Run(error.into()));
+        let (results, sink) = (crew.results, crew.sink);
+        let words = this.around.session.words();
+        // What the steps shared ends here, and may have something to tell.
+        drop(this);
+        for text in words.take() {
+            let _ = sink(StepEvent::Warning(&text));
+        }
+        gone?;
+        Ok(results.into_values().collect())
     }
 }
 
@@ -471,7 +481,7 @@ impl PlannedSteps {
             };
             let words = words(&rendered);
             let sink = &mut |event| tell(Message::Event(event));
-            carry_out(&self.around, (&policy, &words), session, (stdin, signals), sink)
+            carry_out(&self.around, (&policy, &words, &self.around.recorder), session, (stdin, signals), sink)
         });
         match outcome {
             Ok(outcome) => {
@@ -486,8 +496,8 @@ impl PlannedSteps {
 
 /// Plans one command and runs it to its end, recorded where it has to be, without its secrets in what is told.
 fn carry_out(
-    Around { root, start, environment, recorder, keeper, session: _ }: &Around,
-    (policy, words): (&Policy, &[OsString]),
+    Around { root, start, environment, recorder: _, keeper, session: _ }: &Around,
+    (policy, words, recorder): (&Policy, &[OsString], &Recorder),
     session: &Session,
     (stdin, signals): (OwnedFd, &Signals),
     tell: &mut dyn FnMut(Event) -> ControlFlow<()>,
@@ -507,11 +517,18 @@ fn carry_out(
     let supervision = Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
     let ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
     entry.end(&ended).map_err(Unrecorded::Log)?;
+    // A service that has done its work is ended by its step, and there is nothing to explain.
+    let wanted = policy.beside.is_none() || !matches!(&ended, Ok(outcome) if is_wanted(outcome));
     // A record is a help, and a step did what it did without it.
-    if let Err(error) = noting.end(&ended) {
+    if wanted && let Err(error) = noting.end(&ended) {
         tracing::warn!(target: "polder::sandbox", %error, "no record");
     }
     Ok(ended?)
+}
+
+/// Whether a command ended because somebody asked for it, and was denied nothing.
+fn is_wanted(outcome: &Outcome) -> bool {
+    matches!(outcome.ending, Ending::Interrupted(_)) && outcome.violations == 0
 }
 
 /// An error with its causes.

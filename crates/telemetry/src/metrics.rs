@@ -125,6 +125,8 @@ fn count(span: &Span, series: &mut Series) {
     };
     let labels = format!("engine=\"{}\",sandbox=\"{}\"", escaped(&text("engine")), escaped(&text("name")));
     let result = match number("exit_code") {
+        // Somebody wanted its end: the user, or the step that it was a service of.
+        Some(_) if matches!(find("interrupted"), Some(Value::Flag(true))) => "interrupted",
         Some(0) => "passed",
         Some(_) => "failed",
         // It never came to a code.

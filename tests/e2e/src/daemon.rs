@@ -121,6 +121,28 @@ impl Daemon {
         }
     }
 
+    /// Everything that the daemon knows of a container which is given a variable in the plain way.
+    pub fn inspected_with(&self, variable: &str) -> String {
+        let body = serde_json::json!({ "Image": image(), "Cmd": ["true"], "Env": [variable] }).to_string();
+        let made: serde_json::Value =
+            serde_json::from_str(&self.sent("POST", "containers/create", Some(("application/json", body.as_bytes()))))
+                .expect("JSON");
+        let id = made["Id"].as_str().expect("an id");
+        let inspected = self.inspected(id);
+        self.asked("DELETE", &format!("containers/{id}?force=1"));
+        inspected
+    }
+
+    /// Ends the services of a polder behind its back.
+    pub fn end_services_of(&self, pid: u32) {
+        let listed: serde_json::Value = serde_json::from_str(&self.containers_of(pid)).expect("JSON");
+        let services =
+            listed.as_array().into_iter().flatten().filter(|container| container["Labels"]["polder.service"] == "yes");
+        for id in services.filter_map(|container| container["Id"].as_str()) {
+            self.asked("POST", &format!("containers/{id}/kill"));
+        }
+    }
+
     /// How many containers run, whoever made them.
     pub fn containers_running(&self) -> usize {
         let listed: serde_json::Value = serde_json::from_str(&self.asked("GET", "containers/json")).expect("JSON");
@@ -129,7 +151,7 @@ impl Daemon {
 
     /// Makes an image from a packed directory with a `Dockerfile`.
     pub fn make_image(&self, name: &str, packed: &[u8]) {
-        let told = self.asked_with("POST", &format!("build?t={name}&pull=0"), packed);
+        let told = self.sent("POST", &format!("build?t={name}&pull=0"), Some(("application/x-tar", packed)));
         assert!(!told.contains("\"error\""), "{told}");
     }
 
@@ -145,20 +167,23 @@ impl Daemon {
 
     /// The daemon's answer to a question, which is not polder's own client's.
     fn asked(&self, method: &str, what: &str) -> String {
-        self.asked_with(method, what, &[])
+        self.sent(method, what, None)
     }
 
-    fn asked_with(&self, method: &str, what: &str, body: &[u8]) -> String {
+    /// The same for a question with something to it, of this kind.
+    fn sent(&self, method: &str, what: &str, body: Option<(&str, &[u8])>) -> String {
         let mut daemon = UnixStream::connect(self.socket()).expect("the daemon");
+        let (kind, body) = body.unwrap_or(("application/json", &[]));
         let length = body.len();
         let request = format!(
-            "{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\nContent-Type: application/x-tar\r\nContent-Length: {length}\r\n\r\n"
+            "{method} /v1.40/{what} HTTP/1.0\r\nHost: d\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
         );
         daemon.write_all(request.as_bytes()).expect("a request");
         daemon.write_all(body).expect("a body");
         let mut answer = String::new();
         daemon.read_to_string(&mut answer).expect("an answer");
-        assert!(answer.contains(" 200 OK") || answer.contains(" 204 No Content"), "{answer}");
+        let fine = [" 200 OK", " 201 Created", " 204 No Content"].iter().any(|status| answer.contains(status));
+        assert!(fine, "{answer}");
         answer.split_once("\r\n\r\n").expect("a body").1.trim().to_owned()
     }
 }

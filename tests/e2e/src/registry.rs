@@ -19,7 +19,11 @@ pub struct Registry {
     /// The name by which a daemon gets the image.
     pub image: String,
     gate: Arc<Gate>,
+    parts: Arc<Mutex<Parts>>,
 }
+
+/// What is served at which path, and what it is.
+type Parts = BTreeMap<String, (&'static str, Vec<u8>)>;
 
 #[derive(Debug, Default)]
 struct Gate {
@@ -32,19 +36,34 @@ struct Gate {
 impl Registry {
     /// Serves the image, but for the second half of its files until [`Registry::open`] is called.
     pub fn start(place: &Place) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::at(TcpListener::bind("127.0.0.1:0").expect("a port"), place)
+    }
+
+    /// The same at a port at which every daemon speaks to a registry without TLS.
+    pub fn for_everybody(place: &Place) -> Self {
+        let ports = std::env::var("POLDER_TEST_REGISTRIES").expect("ports that daemons were told of");
+        let mut free = ports.split(',').filter_map(|port| TcpListener::bind(format!("127.0.0.1:{port}")).ok());
+        Self::at(free.next().expect("a free port"), place)
+    }
+
+    fn at(listener: TcpListener, place: &Place) -> Self {
         let port = listener.local_addr().expect("an address").port();
         let gate = Arc::new(Gate::default());
-        let parts = Arc::new(parts(place));
-        let shared = Arc::clone(&gate);
+        let parts = Arc::new(Mutex::new(parts(place)));
+        let (shared, served) = (Arc::clone(&gate), Arc::clone(&parts));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (parts, gate) = (Arc::clone(&parts), Arc::clone(&shared));
+                let (parts, gate) = (Arc::clone(&served), Arc::clone(&shared));
                 // A daemon that goes away is none of our business.
                 std::thread::spawn(move || drop(answer(stream, &parts, &gate)));
             }
         });
-        Self { image: format!("127.0.0.1:{port}/polder/slow:1"), gate }
+        Self { image: format!("127.0.0.1:{port}/polder/slow:1"), gate, parts }
+    }
+
+    /// Serves another image under the same name from now on: what `place` has in `image` now.
+    pub fn renew(&self, place: &Place) {
+        *self.parts.lock().expect("the parts") = parts(place);
     }
 
     /// Lets the rest go.
@@ -59,14 +78,16 @@ impl Registry {
     }
 }
 
-/// What is served at which path, and what it is.
-fn parts(place: &Place) -> BTreeMap<String, (&'static str, Vec<u8>)> {
+fn parts(place: &Place) -> Parts {
     for directory in ["bin", "dev", "etc", "proc", "sys", "tmp"] {
         fs::create_dir_all(place.dir().join(format!("image/{directory}"))).expect("a directory");
     }
     fs::copy("/bin/busybox", place.dir().join("image/bin/busybox")).expect("a program");
     for name in ["sh", "cat", "touch", "true"] {
-        std::os::unix::fs::symlink("busybox", place.dir().join(format!("image/bin/{name}"))).expect("a link");
+        let link = place.dir().join(format!("image/bin/{name}"));
+        if !link.exists() {
+            std::os::unix::fs::symlink("busybox", link).expect("a link");
+        }
     }
     // Other bytes every time: a daemon that has them from the last test would not ask again.
     let mark = format!("{} {:?}", std::process::id(), std::time::SystemTime::now());
@@ -116,11 +137,7 @@ fn digest(place: &Place, bytes: &[u8]) -> String {
 }
 
 /// One request and its answer; the connection ends with it.
-fn answer(
-    mut stream: TcpStream,
-    parts: &BTreeMap<String, (&'static str, Vec<u8>)>,
-    gate: &Gate,
-) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, parts: &Mutex<Parts>, gate: &Gate) -> std::io::Result<()> {
     let mut request = String::new();
     let mut reader = BufReader::new(stream.try_clone()?);
     reader.read_line(&mut request)?;
@@ -130,7 +147,8 @@ fn answer(
     }
     let mut words = request.split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let Some((kind, bytes)) = parts.get(path) else {
+    let found = parts.lock().expect("the parts").get(path).cloned();
+    let Some((kind, bytes)) = found else {
         return write!(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     };
     let length = bytes.len();

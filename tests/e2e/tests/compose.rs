@@ -12,6 +12,7 @@ fn main() -> ExitCode {
         ),
         ("a_service_that_is_not_well_shows_its_last_lines", a_service_that_is_not_well_shows_its_last_lines),
         ("steps_have_services_and_one_that_dies_breaks_them", steps_have_services_and_one_that_dies_breaks_them),
+        ("services_of_a_session_are_shared_and_one_that_dies_is_told", services_of_a_session_are_shared),
         ("a_service_has_no_right_and_no_way_out", a_service_has_no_right_and_no_way_out),
         ("what_is_not_allowed_is_refused_at_its_line", what_is_not_allowed_is_refused_at_its_line),
         ("services_need_a_network_of_their_own", services_need_a_network_of_their_own),
@@ -93,6 +94,35 @@ fn a_service_that_is_not_well_shows_its_last_lines() {
         assert_eq!(said.code, 125, "{said:?}");
         assert!(said.err.contains("code 3") && said.err.contains("| last words"), "{said:?}");
         assert!(!place.has("work/ran"));
+    }
+}
+
+fn services_of_a_session_are_shared() {
+    for daemon in daemons() {
+        let place = Place::new();
+        configure(&daemon, &place, &file(WELL, ""));
+        let ask = "wget -q -O - http://$SERVER:8080/page";
+        let steps = format!(
+            "max_parallelism: 1\nsteps:\n  a: {{exec: '{ask}'}}\n  \
+             b: {{exec: '{ask}; touch begun; while ! test -e go; do sleep 0.1; done', depends_on: [a]}}\n  \
+             c: {{exec: '{ask}', depends_on: [b]}}\n"
+        );
+        let text = place.read("work/polder.yaml").replace("network: false", "network: false, scope: session");
+        place.write("work/polder.yaml", text + &steps);
+        let mut command = daemon.polder(&place, &["steps"]);
+        let polder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder");
+        let id = polder.id();
+        until("the second step", || place.has("work/begun"));
+        assert_eq!(daemon.made_by(id), 3, "the command's container and two services, for both steps");
+        daemon.end_services_of(id);
+        place.write("work/go", "");
+        let said = Said::from(polder.wait_with_output().expect("an end"));
+        // The third step found that they were gone, and has new ones.
+        assert_eq!((said.code, said.out.as_str()), (0, "served\nserved\nserved\n"), "{said:?}");
+        assert!(said.err.contains("warning: service `") && said.err.contains("ended with code 137"), "{said:?}");
+        assert!(said.err.contains("all services were started again"), "{said:?}");
+        assert_eq!(daemon.made_by(id), 6, "{said:?}");
+        nothing_stays(&daemon, id);
     }
 }
 

@@ -7,6 +7,10 @@ use std::process::{Command, ExitCode, Stdio};
 fn main() -> ExitCode {
     with_daemons(&[
         ("an_image_has_its_own_programs_and_the_callers_files", an_image_has_its_own_programs_and_the_callers_files),
+        (
+            "an_image_has_its_own_path_and_home_and_no_daemon_hears_a_value",
+            an_image_has_its_own_path_and_home_and_no_daemon_hears_a_value,
+        ),
         ("strange_names_reach_a_container", strange_names_reach_a_container),
         ("whatever_ends_polder_no_container_stays", whatever_ends_polder_no_container_stays),
         ("steps_run_in_containers_and_hand_their_outputs_on", steps_run_in_containers_and_hand_their_outputs_on),
@@ -39,6 +43,32 @@ fn an_image_has_its_own_programs_and_the_callers_files() {
         // The command's own failure, and not polder's.
         assert_eq!(said.code, 1, "{said:?}");
         assert!(said.err.contains("/bin/x: Read-only file system"), "{said:?}");
+    }
+}
+
+fn an_image_has_its_own_path_and_home_and_no_daemon_hears_a_value() {
+    for daemon in daemons() {
+        let place = Place::new();
+        // The test's own are others: see `Place::command`.
+        let recipe = format!("FROM {}\\nENV PATH=/opt/bin:/bin HOME=/srv/own\\n", image());
+        let keys = format!("engine: {}, dockerfile_inline: \"{recipe}\"", daemon.engine);
+        place.write("work/polder.yaml", format!("sandboxes:\n  box: {{{keys}}}\nsandbox: box\n"));
+        let text = "echo $PATH $HOME $TOKEN; touch ~/made && touch begun; while ! test -e go; do sleep 0.1; done";
+        let mut command =
+            daemon.polder(&place, &["run", "--env", "TOKEN", "--env", "A=a-value", "--", "sh", "-c", text]);
+        command.env("TOKEN", "a-secret-of-mine").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let polder = command.spawn().expect("polder");
+        until("the command", || place.has("work/begun"));
+        let listed: serde_json::Value = serde_json::from_str(&daemon.containers_of(polder.id())).expect("JSON");
+        let inspected = daemon.inspected(listed[0]["Id"].as_str().expect("a container"));
+        place.write("work/go", "");
+        let said = Said::from(polder.wait_with_output().expect("an end"));
+        assert_eq!((said.code, said.out.as_str()), (0, "/opt/bin:/bin /srv/own a-secret-of-mine\n"), "{said:?}");
+        for value in ["a-secret-of-mine", "a-value"] {
+            assert!(!inspected.contains(value), "{}: {inspected}", daemon.engine);
+            let control = daemon.inspected_with(&format!("TOKEN={value}"));
+            assert!(control.contains(value), "the control: the plain way shows it: {control}");
+        }
     }
 }
 

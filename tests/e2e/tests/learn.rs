@@ -310,12 +310,26 @@ fn permitting() -> (Place, String, Vec<String>) {
     let tool = place.write("home/tool/run", "#!/bin/sh\ncat \"$1\"\n");
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("rights");
     let plain = text(place.write("home/data/plain", "seen\n"));
-    let secrets = [".ssh/own", "data/site.pem", "data/deep/.env", "data/behind"];
+    let secrets = [
+        ".ssh/own",
+        "data/site.pem",
+        "data/deep/.env",
+        "data/shut/site.pem",
+        "files/cloud/own",
+        "files/net",
+        "data/behind",
+    ];
     let mut secrets = secrets.map(|name| text(place.write(format!("home/{name}"), "a-secret\n"))).to_vec();
     // Its name says it, and what it leads to is the last of those.
     let link = place.home().join("data/id_rsa");
     symlink(place.home().join("data/behind"), &link).expect("a link");
     secrets.push(text(link));
+    // What many have instead of the directories themselves.
+    for (link, behind) in [(".aws", "files/cloud"), (".netrc", "files/net")] {
+        symlink(place.home().join(behind), place.home().join(link)).expect("a link");
+    }
+    // Nobody can list it, and whoever knows a name can open that.
+    fs::set_permissions(place.home().join("data/shut"), fs::Permissions::from_mode(0o311)).expect("rights");
     (place, format!("{} {plain}", text(tool)), secrets)
 }
 
@@ -329,10 +343,16 @@ fn permissive_learning_is_one_round_and_shows_no_secret() {
         let connect = format!(
             "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\"); print(\"spoke\")'"
         );
+        // A read-only mount keeps nobody from writing into a pipe.
+        let pipe = text(place.home().join("data/pipe"));
+        assert_eq!(place.sh(&format!("mkfifo {pipe}")).code, 0);
+        let _reading = fs::File::options().read(true).write(true).open(&pipe).expect("a pipe");
+        let connect = format!("{connect}; test -p {pipe} && echo word > {pipe} && echo piped");
         let script = format!("{works} || exit 7; cat {}; touch {out}; {connect}; true", secrets.join(" "));
         let control = place.sh(&format!("{script} && rm {out}"));
         let secret = control.out.matches("a-secret").count();
         assert!(control.code == 0 && secret == secrets.len() && control.out.contains("spoke"), "{control:?}");
+        assert!(control.out.contains("piped"), "{control:?}");
         assert_eq!(place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]).code, 7, "the control");
         let learnt = place.says(&["learn", "--permissive", "--engine", engine, "--", "sh", "-c", &script]);
         assert_eq!((learnt.code, learnt.out.as_str()), (0, "seen\n"), "{learnt:?}");
@@ -349,6 +369,7 @@ fn permissive_learning_is_one_round_and_shows_no_secret() {
         assert!(log.out.contains("learn --permissive"), "{log:?}");
         let after = trusted(&place, engine, &works);
         assert_eq!((after.code, after.out.as_str(), after.err.as_str()), (0, "seen\n", ""), "{policy}");
+        fs::set_permissions(place.home().join("data/shut"), fs::Permissions::from_mode(0o755)).expect("rights");
     }
 }
 
@@ -371,6 +392,7 @@ fn what_polder_keeps_is_not_learnt() {
 #[test]
 fn permissive_learning_is_refused_without_a_word_of_the_users_own() {
     let (place, works, _) = permitting();
+    fs::set_permissions(place.home().join("data/shut"), fs::Permissions::from_mode(0o755)).expect("rights");
     let learn = ["learn", "--permissive", "--", "sh", "-c", &works];
     let refused = |why: &str| {
         let said = place.says(&learn);
@@ -387,4 +409,23 @@ fn permissive_learning_is_refused_without_a_word_of_the_users_own() {
     place.write("work/polder.yaml", "allow_permissive: true\n");
     refused("counts in a system or user file only");
     assert!(place.says(&["learn", "--permissive", "--tighten", "--", "true"]).code != 0);
+}
+
+#[test]
+fn what_a_rule_denies_behind_a_link_is_neither_lent_nor_granted() {
+    for engine in ENGINES {
+        let place = Place::new();
+        let [plain, kept] = ["plain", "kept"].map(|name| text(place.write(format!("home/store/{name}"), "seen\n")));
+        symlink(place.home().join("store"), place.home().join("link")).expect("a link");
+        let denied = text(place.home().join("link/kept"));
+        let policy = format!("allow_permissive: true\nsandboxes: {{a: {{deny_read: ['{denied}']}}}}\nsandbox: a\n");
+        place.write("home/.config/polder/polder.yaml", policy);
+        let script = format!("cat {plain}; cat {kept}; true");
+        assert_eq!(place.sh(&script).out, "seen\nseen\n", "the control");
+        let learnt = place.says(&["learn", "--permissive", "--engine", engine, "--", "sh", "-c", &script]);
+        assert_eq!((learnt.code, learnt.out.as_str()), (0, "seen\n"), "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        let granted: String = policy.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(granted.contains(&plain) && !granted.contains(&kept), "{policy}");
+    }
 }

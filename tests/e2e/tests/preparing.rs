@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 fn main() -> ExitCode {
     with_daemons(&[
         ("a_pull_is_told_as_events_and_otherwise_silent", a_pull_is_told_as_events_and_otherwise_silent),
+        ("every_daemon_pulls_and_always_means_the_newer_image", every_daemon_pulls_and_always_means_the_newer_image),
         ("a_terminal_shows_how_far_a_pull_is", a_terminal_shows_how_far_a_pull_is),
         ("a_pull_has_a_time_of_its_own", a_pull_has_a_time_of_its_own),
         ("a_pull_or_a_build_ends_when_somebody_asks_for_it", a_pull_or_a_build_ends_when_somebody_asks_for_it),
@@ -16,7 +17,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Only this daemon takes a registry on the loopback without being told.
+/// Only this daemon takes a registry at any port of the loopback without being told.
 fn docker() -> Option<Daemon> {
     daemons().into_iter().find(|daemon| daemon.engine == "docker")
 }
@@ -66,6 +67,28 @@ fn a_pull_is_told_as_events_and_otherwise_silent() {
     let said = end(start(&daemon, &place, &["run", "--", "sh", "-c", "echo ran"]));
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "ran\n", ""), "{said:?}");
     for registry in [&registry, &other] {
+        daemon.forget_image(&registry.image);
+    }
+}
+
+fn every_daemon_pulls_and_always_means_the_newer_image() {
+    for daemon in daemons() {
+        let place = Place::new();
+        place.write("image/version", "first");
+        let registry = Registry::for_everybody(&place);
+        registry.open();
+        let says = |pull: &str| {
+            configure(&daemon, &place, &format!("image: '{}', options: {{pull: {pull}}}", registry.image));
+            let said = end(start(&daemon, &place, &["run", "--", "cat", "/version"]));
+            (said.code, said.out.clone(), said.err)
+        };
+        assert_eq!(says("never").0, 125, "the control: {} does not have it", daemon.engine);
+        assert_eq!(says("missing"), (0, "first".into(), String::new()), "{}", daemon.engine);
+        place.write("image/version", "second");
+        registry.renew(&place);
+        assert_eq!(says("missing"), (0, "first".into(), String::new()), "what is there is not fetched again");
+        assert_eq!(says("always"), (0, "second".into(), String::new()), "{}", daemon.engine);
+        assert_eq!(says("never").1, "second", "and it stays");
         daemon.forget_image(&registry.image);
     }
 }

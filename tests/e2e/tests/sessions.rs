@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         ("a_command_cannot_reach_another_of_its_session", a_command_cannot_reach_another_of_its_session),
         ("volumes_of_an_image_lead_from_no_run_to_the_next", volumes_of_an_image_lead_from_no_run_to_the_next),
         ("a_container_that_is_gone_is_replaced", a_container_that_is_gone_is_replaced),
+        ("what_a_session_leaves_behind_is_told_at_its_end", what_a_session_leaves_behind_is_told_at_its_end),
         ("whatever_ends_polder_nothing_of_the_session_stays", whatever_ends_polder_nothing_of_the_session_stays),
     ])
 }
@@ -221,6 +222,34 @@ fn a_container_that_is_gone_is_replaced() {
             daemon.engine
         );
         assert_eq!(daemon.containers_of(id), "[]");
+    }
+}
+
+fn what_a_session_leaves_behind_is_told_at_its_end() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let text = "max_parallelism: 1\nsteps:\n  a: {exec: 'true'}\n  \
+                    b: {exec: 'touch begun; while ! test -e go; do sleep 0.1; done', depends_on: [a]}\n";
+        configure(&daemon, &place, "", text);
+        let polder = started(&daemon, &place);
+        until("the second step", || place.has("work/begun"));
+        let directories = directories_of(polder.id());
+        let [own] = directories.as_slice() else { panic!("{directories:?}") };
+        // Something in the directory of the container that this user cannot remove.
+        let stuck = std::path::Path::new("/tmp").join(own).join("stuck");
+        fs::create_dir_all(stuck.join("in")).expect("a directory");
+        let shell =
+            |text: &str| Command::new("sh").args(["-c", text, "sh"]).arg(&stuck).status().expect("sh").success();
+        assert!(shell("if test $(id -u) = 0; then mount -t tmpfs none \"$1\"; else chmod 0 \"$1\"; fi"));
+        place.write("work/go", "");
+        let said = polder.end();
+        assert!(shell("if test $(id -u) = 0; then umount \"$1\"; else chmod 700 \"$1\"; fi; rm -rf \"${1%/*}\""));
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(
+            said.err.matches("polder: warning: the directory of the run could not be removed").count(),
+            1,
+            "{said:?}"
+        );
     }
 }
 

@@ -204,6 +204,27 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
 }
 
 #[test]
+fn what_there_is_to_explain_and_to_count_is_the_step() {
+    let place = place(
+        "services: {web: {exec: 'sleep 0.6; touch ready; exec sleep 600', ready: {exec: 'test -e ready'}}}\nsteps: {a: {exec: 'exit 4', services: web}}\n",
+    );
+    let mut command = place.polder(&["steps"]);
+    let said = Said::from(command.env("POLDER_METRICS_FILE", place.home().join("x.prom")).output().expect("polder"));
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(
+        place.says(&["explain", "--list"]).out.lines().count(),
+        1,
+        "neither the service nor those who asked for it"
+    );
+    let counted = place.read("home/x.prom");
+    let runs: Vec<_> = counted.lines().filter(|line| line.starts_with("polder_sandbox_runs_total")).collect();
+    assert!(
+        runs.len() == 2 && runs[0].ends_with("\"failed\"} 1") && runs[1].ends_with("\"interrupted\"} 1"),
+        "{runs:?}"
+    );
+}
+
+#[test]
 fn services_are_in_the_audit_log() {
     let place = place(
         "services: {web: {exec: 'exec python3 server.py 8088', ready: {port: 8088}}}\nsteps: {a: {exec: 'python3 client.py 8088', services: web}}\n",

@@ -26,6 +26,14 @@ runtime = "runc"
 lock_type = "file"
 "#;
 
+/// Ports of the loopback at which a registry of a test may listen: Podman speaks to none without TLS that is not in a list.
+pub(super) const REGISTRIES: [u16; 4] = [45871, 45872, 45873, 45874];
+
+fn registries() -> String {
+    let one = |port: &u16| format!("[[registry]]\nlocation = \"127.0.0.1:{port}\"\ninsecure = true\n");
+    REGISTRIES.iter().map(one).collect()
+}
+
 pub(super) fn start(place: &Place, owner: Owner) -> Result<Started, String> {
     let (name, short) = match owner {
         Owner::Root => (keeper::PODMAN, "root"),
@@ -39,6 +47,7 @@ pub(super) fn start(place: &Place, owner: Owner) -> Result<Started, String> {
         fs::create_dir(at(directory)).map_err(cannot)?;
     }
     fs::write(at("containers.conf"), SETTINGS).map_err(cannot)?;
+    fs::write(at("registries.conf"), registries()).map_err(cannot)?;
     let mut podman = match owner {
         Owner::Root => Command::new("env"),
         Owner::OrdinaryUser => {
@@ -50,6 +59,7 @@ pub(super) fn start(place: &Place, owner: Owner) -> Result<Started, String> {
     let variable = |name: &str, path: &Path| format!("{name}={}", path.display());
     podman.arg(variable("HOME", &at("home"))).arg(variable("XDG_RUNTIME_DIR", &at("run")));
     podman.arg(variable("CONTAINERS_CONF", &at("containers.conf"))).arg(variable("TMPDIR", &at("tmp")));
+    podman.arg(variable("CONTAINERS_REGISTRIES_CONF", &at("registries.conf")));
     podman.arg("podman").arg("--root").arg(at("data")).arg("--runroot").arg(at("rr"));
     podman.arg("--tmpdir").arg(at("tmp")).args(["--storage-driver", "overlay"]);
     podman.args(["system", "service", "--time", "0"]).arg(format!("unix://{}", socket.display()));

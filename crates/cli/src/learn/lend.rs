@@ -1,10 +1,11 @@
-//! What a command may read beyond its policy with `--permissive`: what the host has beside the system, without secrets and
-//! without sockets.
+//! What a command may read beyond its policy with `--permissive`: what the host has beside the system, without secrets, and
+//! without sockets and pipes.
 //!
 //! A place is lent only after all of it was looked through, so that what is sensitive in it is hidden. What is too large for
 //! that, holds too much of it, or names it so that it cannot be hidden, is not lent: the command is denied it as ever, and
 //! what it asks for there is learnt in another round.
 
+use super::worry;
 use polder::{Configuration, Loan, Planned, Sensitive};
 
 use std::fs::{self, DirEntry, FileType, Metadata};
@@ -66,11 +67,12 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn of(planned: &'a Planned, kept: Option<&'a Path>) -> Self {
-        let (home, root) = (&planned.host().user.home, &planned.host().tree.root);
+        let home = &planned.host().user.home;
         let others = ["/home", "/Users"].into_iter().flat_map(|homes| names(Path::new(homes)));
         let homes: Vec<PathBuf> = others.chain([home.clone(), PathBuf::from("/root")]).collect();
-        let denied = planned.policy().deny_read.iter().map(|rule| root.join(&rule.value.0)).collect();
+        let denied = worry::denied(planned);
         let sensitive = Sensitive::in_homes(homes.iter().map(PathBuf::as_path));
+        let sensitive = sensitive.clone().and(worry::behind(&homes, &sensitive)).and(denied.iter().cloned());
         Self { planned, kept, sensitive, denied, left: ALL_ENTRIES_MAX }
     }
 
@@ -102,8 +104,8 @@ impl<'a> Search<'a> {
         let own = |path: &Path| self.kept.is_some_and(|kept| path.starts_with(kept)) || home.starts_with(path);
         let denied = |path: &Path| self.denied.iter().any(|denied| path.starts_with(denied));
         let wanted = |path: &PathBuf| {
-            let plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file() || found.is_dir());
-            plain
+            let plain = |found: &Metadata| found.is_file() || found.is_dir();
+            fs::symlink_metadata(path).is_ok_and(|found| plain(&found) && !self.is_private(path, &found))
                 && !(system(path)
                     || made(path)
                     || taken(path)
@@ -122,6 +124,14 @@ impl<'a> Search<'a> {
         while let Some(directory) = directories.pop() {
             let entries = match fs::read_dir(&directory) {
                 Ok(entries) => entries,
+                // Whoever knows a name in it can open that without a list of them.
+                Err(_) if fs::symlink_metadata(directory.join(".")).is_ok() => {
+                    if directory == place {
+                        return Err("it cannot be listed".to_owned());
+                    }
+                    hidden.push(self.speakable(directory)?);
+                    continue;
+                }
                 Err(error) if is_nothing(&error) => continue,
                 Err(error) => return Err(format!("`{}` cannot be looked through: {error}", directory.display())),
             };
@@ -132,9 +142,13 @@ impl<'a> Search<'a> {
                 let (path, kind) = (entry.path(), entry.file_type().map_err(|error| error.to_string())?);
                 if self.is_shown(&path) {
                     // The command has it anyway, with whatever is in it.
-                } else if self.sensitive.begin_at(&path) || kind.is_socket() {
+                } else if self.sensitive.begin_at(&path) || is_door(kind) {
                     hidden.extend(self.hide(path, kind)?);
-                } else if kind.is_dir() && !self.is_closed(&entry) {
+                } else if self.is_closed(&entry) {
+                    // Nobody inside comes in.
+                } else if entry.metadata().is_ok_and(|found| self.is_private(&path, &found)) {
+                    hidden.extend(self.hide(path, kind)?);
+                } else if kind.is_dir() {
                     directories.push(path);
                 }
                 if hidden.len() > HIDDEN_MAX {
@@ -153,12 +167,9 @@ impl<'a> Search<'a> {
         if self.is_shown(&path) {
             return Ok(None);
         }
+        let path = self.speakable(path)?;
         let name = path.display();
-        let speakable = path.to_str().is_some_and(|text| !text.contains(['*', '?', '[', '{']));
         let single = |found: Metadata| found.is_dir() || found.nlink() == 1;
-        if !speakable {
-            return Err(format!("`{name}` is sensitive, and no rule can name it"));
-        }
         match fs::symlink_metadata(&path).map(single) {
             Ok(true) => Ok(Some(path)),
             Ok(false) => Err(format!("`{name}` is sensitive and has several names")),
@@ -167,9 +178,24 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// A path that a rule can name.
+    fn speakable(&self, path: PathBuf) -> Result<PathBuf, String> {
+        if path.to_str().is_some_and(|text| !text.contains(['*', '?', '[', '{'])) {
+            return Ok(path);
+        }
+        Err(format!("`{}` is sensitive, and no rule can name it", path.display()))
+    }
+
+    /// Whether something outside of the home is not for everybody. What services keep from others has no telling names.
+    fn is_private(&self, path: &Path, found: &Metadata) -> bool {
+        let open = if found.is_dir() { 0o001 } else { 0o004 };
+        !found.is_symlink() && found.mode() & open == 0 && !path.starts_with(&self.planned.host().user.home)
+    }
+
     /// Whether nobody inside can enter a directory although the caller can: root inside has no power over what is others'.
     fn is_closed(&self, entry: &DirEntry) -> bool {
         let closed = |found: Metadata| found.uid() != 0 && found.mode() & 0o001 == 0 && found.gid() != 0;
+        let closed = |found: Metadata| found.is_dir() && closed(found);
         self.planned.plan().identity.caller_is_root && entry.metadata().is_ok_and(closed)
     }
 
@@ -179,6 +205,11 @@ impl<'a> Search<'a> {
         files.shown.iter().any(|shown| path.starts_with(shown.host.as_path()))
             || files.system.iter().any(|entry| path.starts_with(entry.path.as_path()))
     }
+}
+
+/// Whether somebody listens behind it: a mount that is only read does not keep anybody from writing there.
+fn is_door(kind: FileType) -> bool {
+    kind.is_socket() || kind.is_fifo() || kind.is_char_device() || kind.is_block_device()
 }
 
 /// Whether something is not there, or closed to the caller and so to the command.

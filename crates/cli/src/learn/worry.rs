@@ -3,7 +3,7 @@
 //! The name of a path says little: a link leads elsewhere, and a directory holds what nobody asked for yet. Showing it
 //! shows all of that.
 
-use polder::risk;
+use polder::{Planned, Sensitive, risk};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,28 @@ pub(super) struct Ground {
     pub(super) home: PathBuf,
     /// Places that commands write.
     pub(super) written: Vec<PathBuf>,
+    /// What is sensitive by what leads to it, or is kept from the command while more is lent to it.
+    pub(super) hidden: Vec<PathBuf>,
+    /// What `deny_read` names.
+    pub(super) denied: Vec<PathBuf>,
 }
 
-pub(super) fn worry(path: &Path, Ground { home, written }: &Ground) -> Option<String> {
+/// What `deny_read` names, and what that is behind links: a rule is about a path, and its author means what is there.
+pub(super) fn denied(planned: &Planned) -> Vec<PathBuf> {
+    let root = &planned.host().tree.root;
+    let said = planned.policy().deny_read.iter().map(|rule| root.join(&rule.value.0));
+    said.flat_map(|path| [path.canonicalize().ok(), Some(path)]).flatten().collect()
+}
+
+/// What sensitive names lead to: many keep their keys elsewhere, behind a link, and what is there can be called anything.
+pub(super) fn behind(homes: &[PathBuf], sensitive: &Sensitive) -> Vec<PathBuf> {
+    let in_home = |home: &PathBuf| fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
+    let named = homes.iter().flat_map(in_home).filter(|path| sensitive.begin_at(path));
+    let all = sensitive.places().map(Path::to_owned).chain(named);
+    all.filter_map(|path| path.canonicalize().ok().filter(|behind| *behind != path)).collect()
+}
+
+pub(super) fn worry(path: &Path, Ground { home, written, hidden, denied }: &Ground) -> Option<String> {
     if let Some(why) = risk(path, home) {
         return Some(why.to_owned());
     }
@@ -28,6 +47,12 @@ pub(super) fn worry(path: &Path, Ground { home, written }: &Ground) -> Option<St
     let behind = path.canonicalize().ok()?;
     if let Some(why) = risk(&behind, home) {
         return Some(format!("links lead to `{}`: {why}", behind.display()));
+    }
+    if denied.iter().any(|denied| behind.starts_with(denied)) {
+        return Some("`deny_read` says so".to_owned());
+    }
+    if let Some(kept) = hidden.iter().find(|kept| behind.starts_with(kept) || kept.starts_with(&behind)) {
+        return Some(format!("`{}` is kept from commands that are learnt", kept.display()));
     }
     if written.iter().any(|place| path.starts_with(place) && !behind.starts_with(place)) {
         return Some(format!("a link that a command may have made leads to `{}`", behind.display()));

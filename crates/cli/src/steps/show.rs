@@ -86,6 +86,10 @@ impl Show {
                 self.ended.insert(*place, (*result).clone());
                 self.advance()
             }
+            StepEvent::Warning(text) => {
+                let line = format!("polder: warning: {}\n", printable(text));
+                self.lines.output(Output::Stderr, line.as_bytes())
+            }
             StepEvent::Tick => {
                 let status = self.status();
                 self.lines.status(&status)

@@ -9,10 +9,13 @@ use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
 use super::{apart, owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
-use polder_engine::{Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session};
+use polder_engine::{
+    Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session, Words,
+};
 use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -42,12 +45,22 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     }
     let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;
     let (Lowered { ground, inside, .. }, key) = opening.on_paper(terminal);
-    let opened = session.share(&key, lookout, Opened::is_there, |lookout| opening.open(lookout))?;
+    // Services that died since the last command of the session are started again, and somebody has to hear of it.
+    let unwell = RefCell::new(None);
+    let is_good = |opened: &Opened| {
+        *unwell.borrow_mut() = Some(opened).filter(|opened| opened.is_there()).and_then(Opened::is_unwell);
+        opened.is_there() && unwell.borrow().is_none()
+    };
+    let words = session.words();
+    let opened = session.share(&key, lookout, is_good, |lookout| opening.open(lookout, words.clone()))?;
+    if let Some(text) = unwell.take() {
+        lookout.tell(Notice::Warning(format!("{text}\nit died between two commands; all services were started again")));
+    }
     let before = opened.container.watched().counted();
     let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
     let launched = opened.container.enter(&recipe).map_err(describe)?;
     drop(opening);
-    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, opened }))
+    Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, opened, words }))
 }
 
 /// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
@@ -78,6 +91,8 @@ struct Contained {
     /// How often the container's limits had been reached when the run began.
     before: Counted,
     opened: Arc<Opened>,
+    /// What people have to hear of containers that went, this one among them if this is its last run.
+    words: Words,
 }
 
 impl Running for Contained {
@@ -106,13 +121,12 @@ impl Running for Contained {
     }
 
     fn finish(self: Box<Self>, _: Parting) -> Finished {
-        let Self { run, before, opened } = *self;
+        let Self { run, before, opened, words } = *self;
         // There may be a container to remove: nobody leaves early.
         let Finished { limit, violations, mut warnings } = run.finish(Parting::Wait);
         let reached = opened.container.watched().counted().since(before);
-        let remains = opened.container.remains();
         drop(opened);
-        warnings.extend(remains.take());
+        warnings.extend(words.take());
         let limit = match reached {
             _ if limit.is_some() => limit,
             reached if reached.memory => Some(LimitKind::Memory),

@@ -9,8 +9,9 @@ use super::owner;
 use super::place::Place;
 use super::program::own_program;
 use super::ready::Ready;
+use super::remains::Farewell;
 use crate::shimmed::setup;
-use polder_engine::{Fitted, LaunchError, Layers, Lookout};
+use polder_engine::{Fitted, LaunchError, Layers, Lookout, Words};
 use polder_facts::{Origin, Sourced};
 use polder_policy::SandboxScope;
 use polder_sys::Terminal;
@@ -22,14 +23,20 @@ use std::path::{Path, PathBuf};
 
 /// A container that runs, and what is beside it. Dropped in this order: services share the container's network.
 pub(super) struct Opened {
-    _beside: Option<Beside>,
+    beside: Option<Beside>,
     pub(super) container: Container,
+    _farewell: Farewell,
 }
 
 impl Opened {
     /// Whether runs can still be let in.
     pub(super) fn is_there(&self) -> bool {
         self.container.is_there()
+    }
+
+    /// What happened to services since they were well; nothing where they are, or where there are none.
+    pub(super) fn is_unwell(&self) -> Option<String> {
+        self.beside.as_ref().and_then(Beside::is_unwell)
     }
 }
 
@@ -95,7 +102,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Makes and starts it, and what is beside it.
-    pub(super) fn open(&self, lookout: &mut dyn Lookout) -> Result<Opened, LaunchError> {
+    pub(super) fn open(&self, lookout: &mut dyn Lookout, words: Words) -> Result<Opened, LaunchError> {
         let uid = self.fitted.host().user.uid;
         let place = Place::make(uid).map_err(|error| setup(error, None))?;
         let program = own_program(&place, self.image.env.is_some()).map_err(|error| {
@@ -116,7 +123,8 @@ impl<'a> Opening<'a> {
             Beside::start(self.kind, self.fitted, project, &container, &hosts, &labels, lookout)
         };
         let beside = self.project.map(start).transpose()?;
-        Ok(Opened { _beside: beside, container })
+        let farewell = container.remains().farewell(words);
+        Ok(Opened { beside, container, _farewell: farewell })
     }
 
     fn names(&self) -> Vec<&str> {

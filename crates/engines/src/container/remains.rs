@@ -1,6 +1,7 @@
 //! What could not be removed. It is noted where that is found out, often by a value on its way out, and told by whoever
 //! can still tell it.
 
+use polder_engine::Words;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,15 +26,40 @@ impl Remains {
         }
     }
 
+    /// What hands everything to whoever can tell it, when it is dropped itself.
+    pub(super) fn farewell(self, words: Words) -> Farewell {
+        Farewell(self, words)
+    }
+
     /// Everything that was noted since the last time.
     pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
+/// Held by what goes, after everything that notes something on its way.
+#[derive(Debug)]
+pub(super) struct Farewell(Remains, Words);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        self.1.add(self.0.take());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_noted_by_who_goes_first_is_handed_on() {
+        let (remains, words) = (Remains::none(), Words::default());
+        let farewell = remains.clone().farewell(words.clone());
+        remains.note("container `b`", Err("busy"));
+        assert!(words.take().is_empty(), "not before it goes");
+        drop(farewell);
+        assert_eq!(words.take(), ["container `b` could not be removed: busy; the next run tries again"]);
+    }
 
     #[test]
     fn only_what_stays_is_told_and_only_once() {

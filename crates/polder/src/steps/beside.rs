@@ -4,6 +4,7 @@
 //! with the step is a loopback, which is kept in a session of the step's own.
 
 use super::{Around, carry_out, whole};
+use crate::audit::Recorder;
 use crate::config::Said;
 use crate::credentials::{self, Placed};
 use crate::error::Error;
@@ -173,7 +174,9 @@ impl<'scope> Attended<'scope> {
             let tail = Arc::new(Mutex::new(Tail(VecDeque::new())));
             let (theirs, session) = (Arc::clone(&tail), self.session.clone());
             let thread = threads.spawn(move || {
-                run(around, &service.policy, &service.command, &session, &own, &mut |bytes| locked(&theirs).keep(bytes))
+                run(around, (&service.policy, &service.command, &around.recorder), &session, &own, &mut |bytes| {
+                    locked(&theirs).keep(bytes)
+                })
             });
             self.running.push(Attending { name: service.name.clone(), passer, tail, thread: Some(thread) });
             self.await_ready(service, around, signals)?;
@@ -230,7 +233,9 @@ impl<'scope> Attended<'scope> {
                 // It must not outlive the wait.
                 let span = Span(left.max(LOOK));
                 policy.limits.timeout = Some(Sourced::built_in(span));
-                let outcome = run(around, &policy, &shell(text), &self.session, signals, &mut |_| {})
+                // It is asked again and again, and no answer is worth a record of its own but in the log.
+                let recorder = around.recorder.only_logging();
+                let outcome = run(around, (&policy, &shell(text), &recorder), &self.session, signals, &mut |_| {})
                     .map_err(|error| Status::Broken(whole(&error)))?;
                 match outcome.ending {
                     Ending::Interrupted(signal) => Err(Status::Interrupted(signal)),
@@ -293,14 +298,13 @@ impl Attending<'_> {
 /// Runs a command beside others, and hears what it writes.
 fn run(
     around: &Around,
-    policy: &Policy,
-    command: &[OsString],
+    what: (&Policy, &[OsString], &Recorder),
     session: &Session,
     signals: &Signals,
     hear: &mut dyn FnMut(&[u8]),
 ) -> Result<Outcome, Error> {
     let stdin = File::open("/dev/null").map_err(|error| Error::Run(error.into()))?.into();
-    let result = carry_out(around, (policy, command), session, (stdin, signals), &mut |event: Event| {
+    let result = carry_out(around, what, session, (stdin, signals), &mut |event: Event| {
         if let EventKind::Output(_, bytes) = &event.kind {
             hear(bytes);
         }

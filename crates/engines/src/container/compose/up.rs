@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(in crate::container) struct Beside {
     client: Client,
     services: Vec<ObjectName>,
+    /// Those of them that were well when all had started.
+    well: Vec<(ObjectName, Service)>,
     volumes: BTreeMap<String, ObjectName>,
     remains: Remains,
 }
@@ -43,7 +45,8 @@ impl Beside {
         filters_calls(&client)?;
         container.has_a_loopback_only()?;
         let remains = container.remains();
-        let mut beside = Self { client, services: Vec::new(), volumes: BTreeMap::new(), remains: remains.clone() };
+        let mut beside =
+            Self { client, services: Vec::new(), well: Vec::new(), volumes: BTreeMap::new(), remains: remains.clone() };
         let begun = beside.begin(kind, project, container, &options, &ceiling, hosts, labels, lookout);
         if let Err(error) = begun {
             drop(beside);
@@ -96,8 +99,17 @@ impl Beside {
         }
         for (id, service) in started {
             health::still_runs(&self.client, &id, service, service.check.is_none()).map_err(unwell)?;
+            self.well.push((id, service.clone()));
         }
         Ok(())
+    }
+
+    /// What happened to a service since all were well. One without a check may have done its work.
+    pub(in crate::container) fn is_unwell(&self) -> Option<String> {
+        let looked = |(id, service): &(ObjectName, Service)| {
+            health::still_runs(&self.client, id, service, service.check.is_none()).err()
+        };
+        self.well.iter().find_map(looked).map(|unwell| unwell.to_string())
     }
 
     fn make_volume(&mut self, name: &str, labels: &BTreeMap<&'static str, String>) -> Result<(), LaunchError> {
