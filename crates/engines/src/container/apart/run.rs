@@ -2,7 +2,7 @@
 //! own end, after which there is nobody left in it.
 
 use super::life::Container;
-use super::streams::{Ear, Voice, drain, fill};
+use super::streams::{Drain, Ear, Voice, fill};
 use crate::shimmed::Sweeper;
 use polder_engine::{Ended, Finished, Parting, Report, Running};
 use polder_facts::LimitKind;
@@ -71,7 +71,7 @@ impl ApartRun {
         let window = Arc::new(Window::new());
         let (stop, stopped) = UnixStream::pair()?;
         let filling = fill(input, stopped, Arc::clone(&window), ear.clone());
-        let drains = [drain(output, Tag::Output, &ear), drain(errors, Tag::Error, &ear)];
+        let drains = [Drain::new(output, Tag::Output, &ear), Drain::new(errors, Tag::Error, &ear)];
         let (told, taken) = (teller.clone(), Arc::clone(&window));
         spawn(move || listen(voice, drains, &taken, &told));
         Ok(Self {
@@ -91,22 +91,25 @@ impl ApartRun {
 }
 
 /// Hears our program out.
-fn listen(mut voice: Voice, drains: [(Sender<Vec<u8>>, JoinHandle<()>); 2], input: &Window, teller: &Teller) {
-    let [(output, writes_output), (errors, writes_errors)] = drains;
+fn listen(mut voice: Voice, [output, errors]: [Drain; 2], input: &Window, teller: &Teller) {
     let end = loop {
         match receive(&mut voice) {
-            Ok(Some(Frame { tag: Tag::Output, bytes })) => drop(output.send(bytes)),
-            Ok(Some(Frame { tag: Tag::Error, bytes })) => drop(errors.send(bytes)),
+            Ok(Some(Frame { tag: tag @ (Tag::Output | Tag::Error), bytes })) => {
+                let drain = if tag == Tag::Output { &output } else { &errors };
+                if !drain.take(bytes) {
+                    break End::Lost;
+                }
+            }
             Ok(Some(frame)) if frame.tag == Tag::Took => input.taken(frame.took().map_or(0, |(_, count)| count)),
             Ok(Some(Frame { tag: Tag::Ended, bytes })) => break Done::from_bytes(&bytes).map_or(End::Lost, End::Told),
             Ok(_) | Err(_) => break End::Lost,
         }
     };
     input.close();
-    drop((output, errors));
     if let End::Told(_) = end {
         // Everything that the command wrote is where it belongs before its end is told.
-        let _ = (writes_output.join(), writes_errors.join());
+        output.end();
+        errors.end();
     }
     teller.tell(end);
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, spawn};
@@ -105,21 +106,56 @@ impl Ear {
 }
 
 /// Carries what comes of a stream to its descriptor, which closes at its end.
-pub(super) fn drain(to: OwnedFd, stream: Tag, ear: &Ear) -> (Sender<Vec<u8>>, JoinHandle<()>) {
-    let (sender, receiver): (_, Receiver<Vec<u8>>) = channel();
-    let ear = ear.clone();
-    let thread = spawn(move || {
-        let mut to = File::from(to);
-        while let Ok(bytes) = receiver.recv() {
-            let written = to.write_all(&bytes);
-            // Where the reader is gone the command has to hear of it, as it would of a closed pipe.
-            let count = if written.is_ok() { bytes.len() } else { Window::NOBODY };
-            if ear.took(stream, count).is_err() || written.is_err() {
-                return;
+pub(super) struct Drain {
+    sender: Sender<Vec<u8>>,
+    /// How much is on its way to the descriptor.
+    waiting: Arc<AtomicUsize>,
+    thread: JoinHandle<()>,
+}
+
+impl Drain {
+    pub(super) fn new(to: OwnedFd, stream: Tag, ear: &Ear) -> Self {
+        let (sender, receiver): (_, Receiver<Vec<u8>>) = channel();
+        let (ear, waiting) = (ear.clone(), Arc::new(AtomicUsize::new(0)));
+        let left = Arc::clone(&waiting);
+        let thread = spawn(move || {
+            let mut to = File::from(to);
+            while let Ok(bytes) = receiver.recv() {
+                let written = to.write_all(&bytes);
+                left.fetch_sub(weight(&bytes), Ordering::Relaxed);
+                // Where the reader is gone the command has to hear of it, as it would of a closed pipe.
+                let count = if written.is_ok() { bytes.len() } else { Window::NOBODY };
+                if ear.took(stream, count).is_err() || written.is_err() {
+                    return;
+                }
             }
+        });
+        Self { sender, waiting, thread }
+    }
+
+    /// Takes what came. Says no where that is more than our program ever sends ahead: then it is not our program that
+    /// speaks, and whoever does must not fill our memory.
+    pub(super) fn take(&self, bytes: Vec<u8>) -> bool {
+        let weight = weight(&bytes);
+        let before = self.waiting.fetch_add(weight, Ordering::Relaxed);
+        // Nobody receives any more where the reader is gone.
+        if self.sender.send(bytes).is_err() {
+            self.waiting.fetch_sub(weight, Ordering::Relaxed);
         }
-    });
-    (sender, thread)
+        before + weight <= Window::BYTES + 1
+    }
+
+    /// Waits until everything is written.
+    pub(super) fn end(self) {
+        let Self { sender, thread, .. } = self;
+        drop(sender);
+        let _ = thread.join();
+    }
+}
+
+/// What a frame counts for: nothing, sent often enough, fills memory as well.
+fn weight(bytes: &[u8]) -> usize {
+    bytes.len().max(1)
 }
 
 /// Carries a descriptor to the command's input, until that ends or `stop` is closed at its other side.
@@ -148,3 +184,6 @@ pub(super) fn fill(from: OwnedFd, stop: UnixStream, window: Arc<Window>, ear: Ea
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,6 +126,12 @@ impl AsFd for Attached {
 pub(crate) struct AttachedInput(UnixStream);
 
 impl AttachedInput {
+    /// One for a test, on a connection that the test holds the other side of.
+    #[cfg(test)]
+    pub(crate) fn on(connection: UnixStream) -> Self {
+        Self(connection)
+    }
+
     /// Says that nothing more will come; the command reads the end of its input.
     pub(crate) fn close(self) -> io::Result<()> {
         self.0.shutdown(Shutdown::Write)

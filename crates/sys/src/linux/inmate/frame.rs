@@ -134,7 +134,8 @@ impl Window {
     pub const CHUNK_BYTES: usize = 32 * 1024;
     /// The count that says that nobody takes anything any more.
     pub const NOBODY: usize = u32::MAX as usize;
-    const BYTES: usize = 8 * Self::CHUNK_BYTES;
+    /// The most bytes of one stream that are on their way at once.
+    pub const BYTES: usize = 8 * Self::CHUNK_BYTES;
 
     /// A window with nothing on its way.
     #[expect(clippy::new_without_default, reason = "a stream begins with one, and nothing else has any use for it")]
