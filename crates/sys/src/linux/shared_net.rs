@@ -40,8 +40,14 @@ impl SharedNet {
         let (ours, theirs) = socket_pair().map_err(fault("make the control socket", "socketpair"))?;
         let namespaces = (libc::CLONE_NEWUSER | libc::CLONE_NEWNET) as u64;
         let mut holder = clone_into(namespaces, None, || {
-            // SAFETY: the parent's end must not stay open here, or its end would not be heard.
-            unsafe { libc::close(ours.as_raw_fd()) };
+            // Ours of all ends: another network may be made at the same time, and two that hold each other's would wait
+            // for each other for ever.
+            let own = theirs.as_raw_fd() as libc::c_uint;
+            // SAFETY: plain numbers.
+            unsafe {
+                libc::syscall(libc::SYS_close_range, 0, own - 1, 0);
+                libc::syscall(libc::SYS_close_range, own + 1, libc::c_uint::MAX, 0);
+            }
             let record = match net::loopback_up() {
                 Ok(()) => Record::new(Tag::Ready),
                 Err(errno) => failed(Stage::Loopback, errno),
@@ -62,6 +68,9 @@ impl SharedNet {
         let (user, net) = (open("ns/user")?.into(), open("ns/net")?.into());
         let tables = Mutex::new([open("net/tcp")?, open("net/tcp6")?]);
         map_identity(pid, identity)?;
+        // By a word and not by our silence, which somebody who was cloned meanwhile could keep it from hearing. Where it
+        // cannot be said there is nobody to hear it.
+        let _ = wire::try_send(ours.as_fd(), &Record::new(Tag::Go));
         drop(ours);
         holder.reap();
         Ok(Self { user, net, identity, tables })
