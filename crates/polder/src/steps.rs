@@ -481,7 +481,8 @@ impl PlannedSteps {
             };
             let words = words(&rendered);
             let sink = &mut |event| tell(Message::Event(event));
-            carry_out(&self.around, (&policy, &words, &self.around.recorder), session, (stdin, signals), sink)
+            let what = (&policy, words.as_slice(), &self.around.recorder, Ends::ByItself);
+            carry_out(&self.around, what, session, (stdin, signals), sink)
         });
         match outcome {
             Ok(outcome) => {
@@ -494,10 +495,19 @@ impl PlannedSteps {
     }
 }
 
+/// When a command is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// When it has done its work.
+    ByItself,
+    /// When it is asked to: that a signal ended it then says nothing about it.
+    WhenAsked,
+}
+
 /// Plans one command and runs it to its end, recorded where it has to be, without its secrets in what is told.
 fn carry_out(
     Around { root, start, environment, recorder: _, keeper, session: _ }: &Around,
-    (policy, words, recorder): (&Policy, &[OsString], &Recorder),
+    (policy, words, recorder, ends): (&Policy, &[OsString], &Recorder, Ends),
     session: &Session,
     (stdin, signals): (OwnedFd, &Signals),
     tell: &mut dyn FnMut(Event) -> ControlFlow<()>,
@@ -515,7 +525,12 @@ fn carry_out(
     };
     let session = Some(session.clone());
     let supervision = Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
-    let ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
+    let mut ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
+    if let Ok(Outcome { ending: ending @ Ending::Signalled(wait::TERMINATE), .. }) = &mut ended
+        && ends == Ends::WhenAsked
+    {
+        *ending = Ending::Interrupted(wait::TERMINATE);
+    }
     entry.end(&ended).map_err(Unrecorded::Log)?;
     // A service that has done its work is ended by its step, and there is nothing to explain.
     let wanted = policy.beside.is_none() || !matches!(&ended, Ok(outcome) if is_wanted(outcome));

@@ -3,7 +3,7 @@
 //! A service is a run like any other, in a sandbox of its own, with its own policy and its own record. All it has in common
 //! with the step is a loopback, which is kept in a session of the step's own.
 
-use super::{Around, carry_out, whole};
+use super::{Around, Ends, carry_out, whole};
 use crate::audit::Recorder;
 use crate::config::Said;
 use crate::credentials::{self, Placed};
@@ -174,9 +174,8 @@ impl<'scope> Attended<'scope> {
             let tail = Arc::new(Mutex::new(Tail(VecDeque::new())));
             let (theirs, session) = (Arc::clone(&tail), self.session.clone());
             let thread = threads.spawn(move || {
-                run(around, (&service.policy, &service.command, &around.recorder), &session, &own, &mut |bytes| {
-                    locked(&theirs).keep(bytes)
-                })
+                let what = (&service.policy, service.command.as_slice(), &around.recorder, Ends::WhenAsked);
+                run(around, what, &session, &own, &mut |bytes| locked(&theirs).keep(bytes))
             });
             self.running.push(Attending { name: service.name.clone(), passer, tail, thread: Some(thread) });
             self.await_ready(service, around, signals)?;
@@ -235,7 +234,9 @@ impl<'scope> Attended<'scope> {
                 policy.limits.timeout = Some(Sourced::built_in(span));
                 // It is asked again and again, and no answer is worth a record of its own but in the log.
                 let recorder = around.recorder.only_logging();
-                let outcome = run(around, (&policy, &shell(text), &recorder), &self.session, signals, &mut |_| {})
+                let command = shell(text);
+                let what = (&policy, command.as_slice(), &recorder, Ends::ByItself);
+                let outcome = run(around, what, &self.session, signals, &mut |_| {})
                     .map_err(|error| Status::Broken(whole(&error)))?;
                 match outcome.ending {
                     Ending::Interrupted(signal) => Err(Status::Interrupted(signal)),
@@ -298,7 +299,7 @@ impl Attending<'_> {
 /// Runs a command beside others, and hears what it writes.
 fn run(
     around: &Around,
-    what: (&Policy, &[OsString], &Recorder),
+    what: (&Policy, &[OsString], &Recorder, Ends),
     session: &Session,
     signals: &Signals,
     hear: &mut dyn FnMut(&[u8]),
