@@ -46,6 +46,7 @@ impl Place {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let path = Path::new(PARENT).join(format!("{PREFIX}{now:x}-{}", std::process::id()));
         fs::create_dir(&path).map_err(said)?;
+        in_memory(&path);
         let lock = File::create(path.join("lock")).map_err(said)?;
         lock.lock().map_err(said)?;
         let place = Self { path, _lock: lock };
@@ -71,6 +72,19 @@ impl Place {
     /// Ends and removes everything.
     pub(super) fn clear(self) -> Result<(), String> {
         clear(&self.path)
+    }
+}
+
+/// Puts a place into memory where that can hold layers of images: what daemons write for every container has to reach a
+/// disk, and tests wait for it. Elsewhere the disk will do.
+fn in_memory(path: &Path) {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split('.').map(|number| number.parse().unwrap_or(0));
+    // Since then a file system in memory knows the attributes that rootless layers need.
+    if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 6) {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "mode=0755", "polder-test"]).arg(path);
+        let _ = mount.stderr(Stdio::null()).status();
     }
 }
 
