@@ -3,7 +3,7 @@
 
 use polder_e2e::{Place, Said};
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 
 /// A place whose tree has a few files.
@@ -215,10 +215,12 @@ fn signal(signal: &str, pid: &str) {
 fn a_workspace_is_free_when_nobody_can_write_to_it_any_more() {
     let place = place();
     run(&place, "task", "echo seen > new.txt");
-    let mut command = place.polder(&["run", "--workspace", "task", "--", "sh", "-c", "echo up; exec sleep 1000"]);
+    let mut command = place.polder(&["run", "--json", "--workspace", "task", "--", "sleep", "1000"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = command.spawn().expect("polder");
-    running.stdout.as_mut().expect("stdout").read_exact(&mut [0_u8; 3]).expect("the command is up");
+    // Until polder has heard that the command runs, the first process inside is killed with it, and nobody is late.
+    let mut events = BufReader::new(running.stdout.take().expect("stdout")).lines().map(|line| line.expect("an event"));
+    assert!(events.any(|event| event.contains("\"type\":\"ready\"")), "the command is up");
     let inside = children(running.id());
     // Those that end the sandbox when polder is gone are late.
     inside.iter().for_each(|pid| signal("-STOP", pid));
