@@ -1,6 +1,8 @@
 //! The command line as one table: flags, help, completions and man pages come from here.
 
-use clap::{Args, FromArgMatches, Parser, Subcommand};
+mod plain;
+
+use clap::{Args, Parser, Subcommand};
 use polder::{Grant, Overrides, Restart, ServiceName};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -61,8 +63,8 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
-/// What a command may do.
-#[derive(Clone, Debug, Args)]
+/// What a command may do. The default is a line without flags.
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PolicyArgs {
     /// The sandbox of the configuration to use.
     #[arg(short, long, value_name = "NAME", help_heading = "Policy")]
@@ -156,7 +158,7 @@ pub(crate) struct PolicyArgs {
     pub(crate) accept: Vec<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "Examples:
   polder run -- npm test
   polder run --timeout 10m --memory 2G -- cargo build
@@ -187,8 +189,9 @@ pub(crate) struct RunArgs {
 }
 
 /// After which ends a service starts again by itself.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 pub(crate) enum RestartArg {
+    #[default]
     // Not for the help: a sentence for each would make that of the whole verb twice as long.
     Never,
     OnFailure,
@@ -649,16 +652,11 @@ pub(crate) fn will_run(line: &[OsString]) -> Option<Option<&str>> {
 }
 
 /// The verb and its arguments.
-///
-/// Describing every verb costs a tenth of a millisecond, so the main one is tried alone first; whatever is not a plain
-/// call of it, help and mistakes included, is answered by the whole table.
 pub(crate) fn parse(line: Vec<OsString>) -> Result<Verb, clap::Error> {
-    if line.get(1).is_some_and(|verb| verb == "run") {
-        let command = RunArgs::augment_args(clap::Command::new("run"));
-        let matches = command.try_get_matches_from(&line[1..]);
-        if let Ok(args) = matches.and_then(|matches| RunArgs::from_arg_matches(&matches)) {
-            return Ok(Verb::Run(args));
-        }
+    if line.get(1).is_some_and(|verb| verb == "run")
+        && let Some(args) = plain::read(&line[2..])
+    {
+        return Ok(Verb::Run(args));
     }
     Cli::try_parse_from(line).map(|Cli { verb }| verb)
 }
