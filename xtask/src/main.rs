@@ -6,6 +6,7 @@ mod bench;
 mod daemons;
 mod generate;
 mod machine;
+mod order;
 mod run;
 mod test;
 
@@ -20,6 +21,7 @@ cargo xtask VERB
   daemons -- COMMAND     run a command while container daemons of its own are up (DOCKER_HOST, CONTAINER_HOST)
   bench start|work|workspace  measure, side by side, and print a table (--write keeps it in docs/bench/)
   bench start --engines  the start of every engine that works here, in one table
+  order                  list the functions that a run passes through, for the linker to put them side by side
   generate               write the generated files anew: schemas, man pages, filters, the page of engines
 ";
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Some("daemons") => daemons::with(rest),
         Some(daemons::KEEPER) => daemons::keep(),
         Some("bench") => bench::bench(rest),
+        Some("order") => order::order(),
         Some("generate") => generate::all(),
         _ => {
             eprint!("{HELP}");

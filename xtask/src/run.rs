@@ -36,12 +36,36 @@ pub(crate) fn build_example(name: &str) -> Result<PathBuf, String> {
     build_static(&["--package", "polder", "--example", name]).map(|release| release.join("examples").join(name))
 }
 
+/// The same program with the names of its functions. Only the last step of the build differs: the names have a part that
+/// depends on how everything below was built.
+pub(crate) fn build_with_names() -> Result<PathBuf, String> {
+    let release = cargo_static("rustc", &["--package", "polder-cli", "--bin", "polder", "--", "-C", "strip=none"])?;
+    Ok(release.join("polder"))
+}
+
+/// Builds a tool that is an example of a package, for this machine, and says where it is.
+pub(crate) fn build_tool(package: &str, name: &str) -> Result<PathBuf, String> {
+    call(Command::new("cargo").current_dir(root()).args([
+        "build",
+        "--quiet",
+        "--package",
+        package,
+        "--example",
+        name,
+    ]))?;
+    Ok(target_directory().join("debug/examples").join(name))
+}
+
 /// Builds something static, and says where such things are.
 fn build_static(what: &[&str]) -> Result<PathBuf, String> {
+    cargo_static("build", what)
+}
+
+fn cargo_static(verb: &str, what: &[&str]) -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     install_target(&target)?;
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root()).args(["build", "--quiet", "--release", "--target", &target]).args(what);
+    cargo.current_dir(root()).args([verb, "--quiet", "--release", "--target", &target]).args(what);
     // The few lines of C in the build need no C library, so the system's own compiler does where there is none for musl.
     let compiler = format!("CC_{}", target.replace('-', "_"));
     if std::env::var_os(&compiler).is_none() && !is_on_path("musl-gcc") {
