@@ -303,6 +303,24 @@ fn tightening_says_what_is_granted_and_not_asked_for() {
     assert!(!place.has("work/polder.yaml"), "nothing is written");
 }
 
+#[test]
+fn tightening_takes_away_what_the_call_itself_grants() {
+    let place = Place::new();
+    let (file, unused) = (text(place.write("needed/data", "seen\n")), text(place.write("unused/data", "")));
+    let [needed, unused] = [&file, &unused].map(|file| format!("fs.read={}", file.trim_end_matches("/data")));
+    for engine in ENGINES {
+        let flags = ["learn", "--tighten", "--engine", engine, "--allow", &needed, "--allow", &unused];
+        let said = place.says(&[&flags[..], &["--allow", "net=full", "--", "cat", &file]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.contains(&format!("narrower    {needed} (flag --allow): enough is fs.read={file}\n")), "{said:?}");
+        assert!(said.out.contains(&format!("unused      {unused} (")), "{said:?}");
+        assert!(said.out.contains("unused      net=full ("), "{said:?}");
+        let script = "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect((\"192.0.2.1\", 9))'";
+        let said = place.says(&[&flags[..4], &["--allow", "net=full", "--", "sh", "-c", script]].concat());
+        assert!(said.out.contains("needed      net=full ("), "{said:?}");
+    }
+}
+
 /// A place in which the user permits learning beyond a policy, with something to read and something to keep.
 fn permitting() -> (Place, String, Vec<String>) {
     let place = Place::new();

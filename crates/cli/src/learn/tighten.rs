@@ -47,9 +47,7 @@ pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
     let expected = once(whole)?.1;
     let (mut needed, mut came): (Vec<Grant>, u8) = (Vec::new(), expected);
     for _ in 0..ROUNDS_MAX {
-        let mut policy = policy.clone();
-        policy.allow.extend(needed.iter().cloned());
-        let (violations, code) = once(policy.sandbox().bare().plan(command.clone())?)?;
+        let (violations, code) = once(policy.sandbox().bare(&needed).plan(command.clone())?)?;
         came = code;
         let before = needed.len();
         needed.extend(asked(&violations, &gifts, &needed));
