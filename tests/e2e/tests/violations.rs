@@ -348,6 +348,28 @@ fn people_get_few_lines_with_flags_and_nothing_when_nothing_was_blocked() {
     assert_eq!(said.err, "", "nobody watched");
 }
 
+/// The flags that polder offers people after a run.
+fn flags(said: &Said) -> Vec<String> {
+    let flags = said.err.lines().filter_map(|line| line.split_once("; --allow ")?.1.split_once(" lets it"));
+    flags.map(|(flag, _)| flag.to_owned()).collect()
+}
+
+#[test]
+fn several_new_files_of_a_directory_need_that_directory() {
+    let place = Place::new();
+    place.write("other/deep/old", "");
+    let deep = text(&place.dir().join("other/deep"));
+    let script = format!("echo x > {deep}/n1 && echo y > {deep}/n2; test -e {deep}/n2 || echo x > {deep}/n2");
+    for engine in ENGINES {
+        let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
+        assert_eq!((said.code, flags(&said)), (2, vec![format!("fs.write={deep}")]), "{said:?}");
+        let grant = format!("fs.write={deep}");
+        let said = place.says(&["run", "--engine", engine, "--allow", &grant, "--", "sh", "-c", &script]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{engine}");
+        ["n1", "n2"].map(|name| fs::remove_file(place.dir().join("other/deep").join(name)).expect("removed"));
+    }
+}
+
 #[test]
 fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let place = Place::new();

@@ -98,9 +98,10 @@ fn is_told_elsewhere(violation: &Violation) -> bool {
     violation.action == Action::Limit && violation.grant.is_some()
 }
 
-/// The directory whose grant would allow this and its siblings; `None` where that would be too much.
+/// The directory whose grant would allow this and its siblings; `None` where that would be too much, and where the grant
+/// is that of a directory already, because something in it is to be made or removed.
 fn directory<'a>(violation: &'a Violation, home: &Path) -> Option<&'a Path> {
-    let path = path(violation)?;
+    let path = path(violation).filter(|path| *path == Path::new(&violation.target))?;
     let parent = path.parent().filter(|parent| path.is_absolute() && parent.components().count() > 2)?;
     (violation.action != Action::Network && risk(parent, home).is_none()).then_some(parent)
 }

@@ -72,3 +72,10 @@ fn five_lines_are_enough_and_a_grant_can_be_pasted() {
     let bad = blocked(Action::FileRead, "/opt/\u{1b}]0;x", Some(Grant::FsRead("/opt/\u{1b}]0;x".into())), 1);
     assert!(!violations(&[bad], Path::new("/home/u"), 5)[0].contains("--allow"));
 }
+
+#[test]
+fn what_is_made_in_a_directory_needs_that_directory_and_not_the_one_around_it() {
+    let make = |path: &str| blocked(Action::FileWrite, path, Some(Grant::FsWrite("/srv/d/e".into())), 1);
+    let lines = violations(&[make("/srv/d/e/n1"), make("/srv/d/e/n2")], Path::new("/home/u"), 5);
+    assert!(lines.iter().all(|line| line.ends_with("; --allow fs.write=/srv/d/e lets it")), "{lines:?}");
+}
