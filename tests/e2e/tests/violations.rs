@@ -371,6 +371,26 @@ fn several_new_files_of_a_directory_need_that_directory() {
 }
 
 #[test]
+fn a_flag_is_said_once_however_much_it_allows() {
+    let place = Place::new();
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    ["a", "b", "c"].map(|name| place.write(format!("work/.git/hooks/{name}"), ""));
+    let names = "python3 -c '
+import socket
+for n in range(7):
+    try: socket.getaddrinfo(f\"n{n}.polder.example\", 80)
+    except OSError: pass
+'";
+    for engine in ENGINES {
+        let run = ["run", "--engine", engine, "--observe", "exact", "--", "sh", "-c"];
+        let said = place.says(&[&run[..], &["rm -r .git/hooks"]].concat());
+        assert_eq!(flags(&said), ["fs.write=.git/hooks"], "{said:?}");
+        let said = place.says(&[&run[..], &[names]].concat());
+        assert_eq!(flags(&said), ["net=full"], "{said:?}");
+    }
+}
+
+#[test]
 fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let place = Place::new();
     let said = place.says(&["run", "--observe", "loud", "--", "true"]);
