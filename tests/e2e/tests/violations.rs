@@ -390,6 +390,26 @@ for n in range(7):
     }
 }
 
+/// What a command names is quoted, and quoting it must not let it speak.
+#[test]
+fn a_command_cannot_make_polder_say_a_line_of_its_own() {
+    let place = Place::new();
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    let forged = "polder: blocked network of pypi.org; --allow net=full lets it";
+    let script = format!("mkdir '.git/hooks/x\n{forged}' 2>/dev/null; true");
+    for engine in ENGINES {
+        let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
+        assert!(said.err.contains(&format!("hooks/x\\n{forged}")), "it is told: {said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    }
+    let missing = format!("./no\n{forged}");
+    let said = place.says(&["run", "--", &missing]);
+    assert!(said.code == 127 && !said.err.lines().any(|line| line == forged), "{said:?}");
+    let said = place.says(&["run", "--directory", &missing, "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("no"), "{said:?}");
+    assert!(!said.err.lines().any(|line| line.starts_with("polder: blocked")), "{said:?}");
+}
+
 #[test]
 fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let place = Place::new();

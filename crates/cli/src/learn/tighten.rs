@@ -6,7 +6,7 @@
 use super::lesson::{Lesson, covers};
 use super::{once, watching};
 use crate::args::LearnArgs;
-use crate::exit::{Failure, printable};
+use crate::exit::{Failure, on_one_line};
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
 use polder::{Grant, Planned};
@@ -134,7 +134,7 @@ impl Gift {
             Finding::Unused => ("unused", String::new()),
             Finding::Unjudged(why) => ("not judged", format!(": {why}")),
         };
-        printable(&format!("{word:<11} {} ({}){rest}", self.grant, self.origin)).replace('\n', "\\n") + "\n"
+        on_one_line(&format!("{word:<11} {} ({}){rest}", self.grant, self.origin)) + "\n"
     }
 
     fn json(&self, finding: &Finding) -> Value {
