@@ -179,7 +179,7 @@ fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<Stri
     let grants = memory.lesson.grants(worry).len();
     let file = memory.file.display();
     let mut lines = vec![format!("wrote {file}: {grants} granted, {} held back", held.len())];
-    for (what, why) in held.iter().chain(refused).take(crate::run::VIOLATION_LINES_MAX) {
+    for (what, why) in held.iter().chain(refused).take(crate::run::LINES_MAX) {
         lines.push(format!("not granted: {what} ({why})"));
     }
     if last != 0 && !granted.is_empty() {

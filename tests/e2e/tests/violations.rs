@@ -411,6 +411,23 @@ fn a_command_cannot_make_polder_say_a_line_of_its_own() {
 }
 
 #[test]
+fn a_limit_is_told_with_the_flag_of_its_next_step_and_all_of_it_in_five_lines() {
+    let place = Place::new();
+    let said = place.says(&["run", "--output", "2K", "--", "head", "-c", "3000", "/dev/zero"]);
+    assert!(said.err.ends_with("polder: the output limit was reached; --output 4K raises it\n"), "{said:?}");
+    let said = place.says(&["run", "--output", "4K", "--", "head", "-c", "3000", "/dev/zero"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    let files: Vec<_> = (0..9).map(|number| text(&place.write(format!("other{number}/data"), ""))).collect();
+    let script = format!("cat {} 2>/dev/null; touch new; sleep 60", files.join(" "));
+    let flags = ["--observe", "exact", "--timeout", "2s", "--workspace", "five"];
+    let said = place.says(&[&["run"], &flags[..], &["--", "sh", "-c", &script]].concat());
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert_eq!((said.code, lines.len()), (124, 5), "{said:?}");
+    assert_eq!(lines[0], "polder: timed out after 2s; --timeout 4s lets it run longer");
+    assert!(lines[3].contains("and 7 more things were blocked") && lines[4].contains("changes are in"), "{said:?}");
+}
+
+#[test]
 fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let place = Place::new();
     let said = place.says(&["run", "--observe", "loud", "--", "true"]);

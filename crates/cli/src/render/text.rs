@@ -41,7 +41,7 @@ pub(crate) fn home() -> PathBuf {
 pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> Vec<String> {
     let groups = group(violations, home);
     let more = groups.len().saturating_sub(max);
-    let kept = if more > 0 { max - 1 } else { max };
+    let kept = if more > 0 { max.saturating_sub(1) } else { max };
     let mut lines: Vec<String> = groups.iter().take(kept).map(Group::line).collect();
     if more > 0 {
         lines.push(format!("and {} more things were blocked; `polder explain` lists them", more + 1));
@@ -97,6 +97,15 @@ enum Key {
     Allowed(String),
     /// They are the same, and nothing allows them.
     Refused(Action, String),
+}
+
+/// The flag that raises a limit which was reached, with its next step.
+pub(crate) fn next_step(violations: &[Violation], limit: &str) -> Option<String> {
+    let reached = violations.iter().find(|violation| violation.action == Action::Limit && violation.target == limit);
+    match reached?.grant.as_ref()? {
+        Grant::Limit { name, value } => Some(format!("--{name} {value}")),
+        Grant::FsRead(_) | Grant::FsWrite(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) => None,
+    }
 }
 
 /// A limit has its own line.
