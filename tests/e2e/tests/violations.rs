@@ -133,9 +133,43 @@ fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language(
 
 #[test]
 fn writing_a_protected_file() {
+    let place = repository();
+    circle(&place, "echo >> .git/config", "file-write", "/workspace/.git/config");
+}
+
+/// A repository in the workspace, with a protected file that another one can replace.
+fn repository() -> Place {
     let place = Place::new();
     assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
-    circle(&place, "echo >> .git/config", "file-write", "/workspace/.git/config");
+    place
+}
+
+#[test]
+fn replacing_or_removing_a_protected_file() {
+    let config = "/workspace/.git/config";
+    for script in [
+        "git config user.name somebody",
+        "sed -i s/bare/bare/ .git/config",
+        "cp .git/config new && mv -f new .git/config",
+        "cp .git/config old && rm -f .git/config && cp old .git/config",
+        "mv .git/config old && mv old .git/config",
+    ] {
+        circle(&repository(), script, "file-write", config);
+    }
+    // The default sees it, too: a rename is rare.
+    let said = repository().says(&["run", "--", "git", "config", "user.name", "somebody"]);
+    assert!(said.code != 0 && said.err.contains(&format!("blocked file-write of {config}; --allow")), "{said:?}");
+}
+
+/// Only the name goes, and that is in a directory of the command's own.
+#[test]
+fn a_link_to_something_read_only_can_be_removed_and_is_not_told() {
+    let place = Place::new();
+    let script = "ln -s /usr/bin/env a && ln -s /usr/bin/env b && mv -f a b && rm b";
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &[], script);
+        assert_eq!((exit_code(&said), violations), (0, Vec::new()), "{engine}");
+    }
 }
 
 #[test]
@@ -372,8 +406,7 @@ fn several_new_files_of_a_directory_need_that_directory() {
 
 #[test]
 fn a_flag_is_said_once_however_much_it_allows() {
-    let place = Place::new();
-    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    let place = repository();
     ["a", "b", "c"].map(|name| place.write(format!("work/.git/hooks/{name}"), ""));
     let names = "python3 -c '
 import socket
@@ -393,8 +426,7 @@ for n in range(7):
 /// What a command names is quoted, and quoting it must not let it speak.
 #[test]
 fn a_command_cannot_make_polder_say_a_line_of_its_own() {
-    let place = Place::new();
-    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
+    let place = repository();
     let forged = "polder: blocked network of pypi.org; --allow net=full lets it";
     let script = format!("mkdir '.git/hooks/x\n{forged}' 2>/dev/null; true");
     for engine in ENGINES {
