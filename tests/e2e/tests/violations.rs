@@ -99,6 +99,25 @@ fn writing_a_file_outside() {
 }
 
 #[test]
+fn writing_to_a_bind_that_is_shown_elsewhere() {
+    let place = Place::new();
+    place.write("other/data", "");
+    let other = text(&place.dir().join("other"));
+    let (read, write) = (format!("{other}:/data"), format!("{other}:/data:rw"));
+    let script = "echo x > /data/new && rm /data/new";
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &["--bind", &read], script);
+        assert_ne!(exit_code(&said), 0, "the control");
+        let found = violations.iter().find(|violation| violation["target"] == "/data/new").expect("it is told");
+        assert_eq!(found["suggestedCapability"], Value::Null, "a grant would show it at another path: {found}");
+        let note = found["note"].as_str().expect("a note");
+        assert!(note.contains(&format!("`--bind {write}`")), "{note}");
+        let (said, _) = blocked(&place, engine, &["--bind", &write], script);
+        assert_eq!(exit_code(&said), 0, "{engine}: the bind does not let it: {said:?}");
+    }
+}
+
+#[test]
 fn making_and_removing_a_file_outside() {
     let place = Place::new();
     place.write("other/data", "");
