@@ -134,6 +134,8 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     recorded?;
     match outcome.ending {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
+        // What keeps the command from starting is the first thing to learn of it.
+        Ending::NotFound | Ending::NotExecutable(_) if !violations.is_empty() => Ok((violations, code(&outcome))),
         Ending::NotFound | Ending::NotExecutable(_) => Err(Failure::new(
             "the command does not exist in the sandbox or cannot be executed there, so there is nothing to learn; \
              --bind shows more of the host",

@@ -217,6 +217,20 @@ fn what_is_given_by_hand_is_in_the_file_too() {
 }
 
 #[test]
+fn a_command_that_is_itself_outside_is_learnt() {
+    let place = Place::new();
+    let tool = place.write("other/tool", "#!/bin/sh\necho ran\n");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("rights");
+    let tool = text(tool);
+    let learnt = place.says(&["learn", "--rounds", "2", "--", &tool]);
+    assert_eq!((learnt.code, learnt.out.as_str()), (0, "ran\n"), "{learnt:?}");
+    let policy = place.read("work/polder.yaml");
+    assert!(policy.contains(&format!("host: \"{tool}\", read_only: true")), "{policy}");
+    assert_eq!(place.says(&["trust"]).code, 0);
+    assert_eq!(place.says(&["run", "--", &tool]).out, "ran\n");
+}
+
+#[test]
 fn where_there_is_nothing_to_learn_nothing_is_written() {
     let place = Place::new();
     let said = place.says(&["learn", "--", "echo", "fine"]);

@@ -205,6 +205,35 @@ fn executing_a_program_outside() {
     circle(&place, &text(&tool), "exec", &text(&tool));
 }
 
+/// An executable script outside of the workspace, or in it.
+fn script(place: &Place, name: &str, text: &str) -> String {
+    let path = place.write(name, text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    path.display().to_string()
+}
+
+#[test]
+fn a_command_that_is_itself_outside() {
+    let place = Place::new();
+    let tool = script(&place, "other/tool", "#!/bin/sh\nexit 0\n");
+    script(&place, "work/script", &format!("#!{tool} -x\n"));
+    let grant = format!("fs.read={tool}");
+    for engine in ENGINES {
+        for command in [tool.as_str(), "./script"] {
+            let run = ["run", "--engine", engine];
+            let said = place.says(&[&run[..], &["--", command]].concat());
+            assert_eq!((said.code, flags(&said)), (127, vec![grant.clone()]), "{said:?}");
+            assert!(said.err.contains(&format!("polder: blocked exec of {tool}; ")), "{said:?}");
+            let said = place.says(&[&run[..], &["--allow", &grant, "--", command]].concat());
+            assert_eq!((said.code, said.err.as_str()), (0, ""), "{engine}: {command}");
+        }
+        for missing in ["./missing", "no-such-command", "/no/such/command"] {
+            let said = place.says(&["run", "--engine", engine, "--", missing]);
+            assert!(said.code == 127 && !said.err.contains("blocked"), "it is nowhere: {said:?}");
+        }
+    }
+}
+
 #[test]
 fn connecting_to_a_socket_of_the_host() {
     let place = Place::new();

@@ -5,11 +5,11 @@
 
 use polder_facts::{Action, Grant, Violation};
 use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_probing, risk};
-use polder_sys::outside::{Deed, is_socket, may, may_change_names};
+use polder_sys::outside::{Deed, interpreter, is_socket, may, may_change_names};
 use polder_sys::{Denial, DenialKind, syscalls};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The kernel's number for a call that a rule of Landlock refused.
 const EACCES: u32 = 13;
@@ -56,6 +56,36 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
     Some(Violation { action, target, rule, layer, pid, exe, count, grant, note })
 }
 
+/// What was denied when the command itself could not be executed; `None` if it would not work outside either.
+///
+/// The kernel says the same of a script whose interpreter is missing as of a missing script.
+pub(crate) fn not_executed(plan: &Plan) -> Option<Violation> {
+    plan.candidates().iter().find_map(|path| {
+        let path = plainly(&plan.workdir.as_path().join(path));
+        let found = match plan.standing(&path, Wish::Read) {
+            Standing::Denied(_) => at_path(plan, &path, Wish::Read, program),
+            Standing::Allowed { host } => at_path(plan, &interpreter(&host?)?, Wish::Read, program),
+            Standing::Kernel => None,
+        };
+        let Found { target, rule, layer, grant, note } = found?;
+        let (pid, exe, count) = (None, None, 1);
+        Some(Violation { action: Action::Exec, target, rule, layer, pid, exe, count, grant, note })
+    })
+}
+
+/// A path without `.` and `..`, as its text says.
+fn plainly(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// What was denied at a target, and how it is allowed.
 struct Found {
     target: String,
@@ -74,6 +104,11 @@ fn readable(host: &Path) -> Option<Grant> {
 
 fn executable(host: &Path) -> Option<Grant> {
     may(host, Deed::Execute).then(|| Grant::FsRead(host.to_owned()))
+}
+
+/// A directory can be entered, which is another right of the same name.
+fn program(host: &Path) -> Option<Grant> {
+    host.is_file().then(|| executable(host)).flatten()
 }
 
 fn writable(host: &Path) -> Option<Grant> {
