@@ -84,6 +84,15 @@ fn asking_for_a_file_outside_without_opening_it() {
 }
 
 #[test]
+fn going_to_a_directory_outside() {
+    let place = Place::new();
+    place.write("other/data", "");
+    let other = text(&place.dir().join("other"));
+    circle(&place, &format!("cd {other}"), "file-read", &other);
+    circle(&place, &format!("python3 -c 'import os; os.chdir(\"{other}\")'"), "file-read", &other);
+}
+
+#[test]
 fn following_a_link_of_the_workspace_to_the_outside() {
     let place = Place::new();
     let file = text(&place.write("other/data", "seen\n"));
@@ -448,14 +457,18 @@ fn several_new_files_of_a_directory_need_that_directory() {
         let grant = format!("fs.write={deep}");
         let said = place.says(&["run", "--engine", engine, "--allow", &grant, "--", "sh", "-c", &script]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{engine}");
-        ["n1", "n2"].map(|name| fs::remove_file(place.dir().join("other/deep").join(name)).expect("removed"));
+        for name in ["n1", "n2"] {
+            fs::remove_file(format!("{deep}/{name}")).expect("removed");
+        }
     }
 }
 
 #[test]
 fn a_flag_is_said_once_however_much_it_allows() {
     let place = repository();
-    ["a", "b", "c"].map(|name| place.write(format!("work/.git/hooks/{name}"), ""));
+    for name in ["a", "b", "c"] {
+        place.write(format!("work/.git/hooks/{name}"), "");
+    }
     let names = "python3 -c '
 import socket
 for n in range(7):
