@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::Command;
 
@@ -252,6 +252,22 @@ fn connecting_to_a_socket_of_the_host() {
     let path = text(&path);
     let script = format!("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{path}\")'");
     circle(&place, &script, "network", &path);
+}
+
+/// With a network, too: the socket is a file, and no network leads to it.
+#[test]
+fn sending_to_a_socket_of_the_host() {
+    let place = Place::new();
+    let path = place.dir().join("s");
+    let _listener = UnixDatagram::bind(&path).expect("a socket");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("a mode");
+    let path = text(&path);
+    let send = "import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto";
+    let script = format!("python3 -c '{send}(b\"x\", \"{path}\")'");
+    circle(&place, &script, "network", &path);
+    for engine in ENGINES {
+        with_grant(&place, engine, &["--network", "full"], &script, "network", &path);
+    }
 }
 
 #[test]

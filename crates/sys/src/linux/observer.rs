@@ -59,8 +59,9 @@ impl<'a> Observer<'a> {
                 self.path(pid, new, Access::Replace, denials, control);
             }
             Some(Asked::Connect { address, length }) => self.connect(pid, address, length, denials, control),
-            Some(Asked::Send { data, length, address, address_length }) if self.observe.alone => {
-                match peers::question(pid, data, length) {
+            Some(Asked::Send { data, length, address, address_length }) => {
+                // With a network somebody answers.
+                match self.observe.alone.then(|| peers::question(pid, data, length)).flatten() {
                     Some(name) => denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control),
                     None => self.connect(pid, address, address_length, denials, control),
                 }
@@ -70,7 +71,7 @@ impl<'a> Observer<'a> {
                     denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control);
                 }
             }
-            Some(Asked::Send { .. } | Asked::SendMany { .. }) => {}
+            Some(Asked::SendMany { .. }) => {}
         }
     }
 
