@@ -541,6 +541,16 @@ fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let place = Place::new();
     let said = place.says(&["run", "--observe", "loud", "--", "true"]);
     assert!(said.code == 125 && said.err.contains("`loud` is not one of off, cheap, exact"), "{said:?}");
+    // One that enforces nothing has nothing to watch, and whoever asked is not left without a word.
+    place.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
+    for observe in ["exact", "cheap"] {
+        let said = place.says(&["run", "--engine", "none", "--observe", observe, "--", "touch", "ran"]);
+        assert!(said.code == 125 && said.err.contains("engine `none` does not watch what is denied"), "{said:?}");
+        assert!(said.err.contains("say `observe: off`, or choose an engine that does"), "{said:?}");
+    }
+    assert!(!place.has("work/ran"));
+    assert_eq!(place.says(&["run", "--engine", "none", "--observe", "off", "--", "touch", "ran"]).code, 0);
+    assert!(place.has("work/ran"), "the control");
 }
 
 /// The processes that a process started.
