@@ -35,13 +35,20 @@ impl<E: std::error::Error> From<E> for Failure {
 
 /// Says why, in polder's voice.
 pub(crate) fn failed(failure: &Failure) -> ExitCode {
-    say(&failure.0);
+    // Faults and remedies have lines of their own. None of them begins as a message of polder's does.
+    let lines = printable(&failure.0).replace("\npolder:", "\n  polder:");
+    let _ = writeln!(std::io::stderr(), "polder: {lines}");
     ExitCode::from(FAILED)
 }
 
-/// One message of polder's own. Nobody listening is not an error.
+/// One message of polder's own, on one line. Nobody listening is not an error.
 pub(crate) fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "polder: {}", printable(message));
+    let _ = writeln!(std::io::stderr(), "polder: {}", on_one_line(message));
+}
+
+/// The same as [`printable`], on one line: what a command chose must not begin a line that polder seems to say.
+pub(crate) fn on_one_line(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
 }
 
 /// Text from a configuration file, a command or a kernel, with everything made visible that a terminal would obey or hide.

@@ -11,7 +11,7 @@ mod tighten;
 mod worry;
 
 use crate::args::{LearnArgs, PolicyArgs};
-use crate::exit::{Failure, printable, say};
+use crate::exit::{Failure, say};
 use crate::render::text::tolerate_closed;
 use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
@@ -104,15 +104,15 @@ fn borrow(planned: &Planned, environment: &BTreeMap<OsString, OsString>) -> Resu
         "hidden": loan.hidden.len(), "words": planned.plan().command.len()});
     let warning = Deeds::of(environment)?.record(Kind::Grant, Weight::Elevation, &data)?;
     warning.iter().for_each(|warning| say(warning));
-    say(&printable(&format!(
+    say(&format!(
         "warning: --permissive ({by}): the command can read {} places of the host beyond its policy; {} sensitive files in them \
          stay hidden, nothing more can be written or reached",
         places.len(),
         loan.hidden.len(),
-    )));
+    ));
     if let Some(first) = left_out.first() {
         let more = left_out.len() - 1;
-        say(&printable(&format!("not lent: {first}; and {more} more places")).replace('\n', "\\n"));
+        say(&format!("not lent: {first}; and {more} more places"));
     }
     Ok(loan)
 }
@@ -134,6 +134,8 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     recorded?;
     match outcome.ending {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
+        // What keeps the command from starting is the first thing to learn of it.
+        Ending::NotFound | Ending::NotExecutable(_) if !violations.is_empty() => Ok((violations, code(&outcome))),
         Ending::NotFound | Ending::NotExecutable(_) => Err(Failure::new(
             "the command does not exist in the sandbox or cannot be executed there, so there is nothing to learn; \
              --bind shows more of the host",
@@ -179,7 +181,7 @@ fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<Stri
     let grants = memory.lesson.grants(worry).len();
     let file = memory.file.display();
     let mut lines = vec![format!("wrote {file}: {grants} granted, {} held back", held.len())];
-    for (what, why) in held.iter().chain(refused).take(crate::run::VIOLATION_LINES_MAX) {
+    for (what, why) in held.iter().chain(refused).take(crate::run::LINES_MAX) {
         lines.push(format!("not granted: {what} ({why})"));
     }
     if last != 0 && !granted.is_empty() {
@@ -192,5 +194,5 @@ fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<Stri
     } else {
         "`polder trust` lets it count in every run here".to_owned()
     });
-    lines.iter().map(|line| printable(line).replace('\n', "\\n")).collect()
+    lines
 }

@@ -19,8 +19,8 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Lines that are printed about what was blocked.
-pub(crate) const VIOLATION_LINES_MAX: usize = 5;
+/// Lines that are printed about a run when it is over, also those about what was blocked.
+pub(crate) const LINES_MAX: usize = 5;
 
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
     let RunArgs { policy, service, restart, dry_run, json, tty, command } = args;
@@ -57,9 +57,12 @@ pub(crate) fn once(planned: Planned, command: &OsString, json: bool, around: Aro
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let Over { outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
     if !json {
-        explain(&outcome, command, path, timeout.map(|span| span.to_string()));
-        text::violations(&violations, &home, VIOLATION_LINES_MAX).iter().for_each(|line| say(line));
-        text::changes(changes.as_deref()).iter().for_each(|line| say(line));
+        let timeout = timeout.map(|span| span.to_string());
+        let mut lines = explain(&outcome, command, path, timeout, &violations);
+        let changes = text::changes(changes.as_deref());
+        let left = LINES_MAX.saturating_sub(lines.len() + changes.iter().len());
+        lines.extend(text::violations(&violations, &home, left));
+        lines.iter().chain(&changes).for_each(|line| say(line));
     }
     recorded?;
     Ok(outcome)
@@ -204,23 +207,32 @@ impl Teller {
     }
 }
 
-/// Says what the exit code alone does not.
-fn explain(outcome: &Outcome, command: &OsString, path: Option<OsString>, timeout: Option<String>) {
+/// What the exit code alone does not say.
+fn explain(
+    outcome: &Outcome,
+    command: &OsString,
+    path: Option<OsString>,
+    timeout: Option<String>,
+    violations: &[Violation],
+) -> Vec<String> {
     let name = command.display();
-    match outcome.ending {
-        Ending::TimedOut => say(&format!("timed out after {}", timeout.unwrap_or_default())),
+    let ending = match outcome.ending {
+        Ending::TimedOut => {
+            let way = text::next_step(violations, "timeout").map(|flag| format!("; {flag} lets it run longer"));
+            Some(format!("timed out after {}{}", timeout.unwrap_or_default(), way.unwrap_or_default()))
+        }
         Ending::NotFound => {
             let path = path.map(|path| path.display().to_string()).unwrap_or_default();
             let place = if name.to_string().contains('/') { String::new() } else { format!(" (PATH={path})") };
-            say(&format!("`{name}` does not exist in the sandbox{place}; --bind shows more of the host"));
+            Some(format!("`{name}` does not exist in the sandbox{place}; --bind shows more of the host"))
         }
-        Ending::NotExecutable(errno) => {
-            say(&format!("`{name}` cannot be executed: {}", polder_sys::Errno(errno)));
-        }
-        Ending::Lost => say("the sandbox vanished and took the command with it"),
-        Ending::LimitReached | Ending::Exited(_) | Ending::Signalled(_) | Ending::Interrupted(_) => {}
-    }
-    if let Some(limit) = outcome.limit {
-        say(&format!("the {} limit was reached; --{} raises it", limit.name(), limit.name()));
-    }
+        Ending::NotExecutable(errno) => Some(format!("`{name}` cannot be executed: {}", polder_sys::Errno(errno))),
+        Ending::Lost => Some("the sandbox vanished and took the command with it".to_owned()),
+        Ending::LimitReached | Ending::Exited(_) | Ending::Signalled(_) | Ending::Interrupted(_) => None,
+    };
+    let limit = outcome.limit.map(|limit| {
+        let flag = text::next_step(violations, limit.name()).unwrap_or_else(|| format!("--{}", limit.name()));
+        format!("the {} limit was reached; {flag} raises it", limit.name())
+    });
+    ending.into_iter().chain(limit).collect()
 }

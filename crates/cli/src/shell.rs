@@ -4,7 +4,7 @@ use crate::args::{PolicyArgs, ShellArgs};
 use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::text;
-use crate::run::{VIOLATION_LINES_MAX, code, keep};
+use crate::run::{LINES_MAX, code, keep};
 use polder::{Begun, EventKind, Streams, Supervision};
 use polder_sys::terminal::{self, RawMode};
 use polder_sys::wait::{self, Signals};
@@ -83,7 +83,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     let entered = raw.transpose().map(drop);
     warnings.iter().for_each(|text| say(&format!("warning: {text}")));
     let recorded = entry.end(&result);
-    let blocked = text::violations(noting.violations(), &home, VIOLATION_LINES_MAX);
+    let blocked = text::violations(noting.violations(), &home, LINES_MAX.saturating_sub(changes.iter().len()));
     keep(noting, &result);
     recorded?;
     entered?;

@@ -8,7 +8,7 @@ mod outside;
 mod target;
 
 use crate::args::WhyArgs;
-use crate::exit::{Failure, printable};
+use crate::exit::{Failure, on_one_line};
 use crate::render::text::{pasteable, tolerate_closed};
 use crate::workspace::escaped;
 use polder::ALLOWANCE;
@@ -91,6 +91,6 @@ impl Answer {
         let way = grant.as_ref().and_then(|grant| pasteable(grant)).map(|grant| format!("; --allow {grant} lets it"));
         let note = note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         let line = format!("{wish} {target}: {verdict}{host}{}{note}", way.unwrap_or_default());
-        printable(&line).replace('\n', "\\n") + "\n"
+        on_one_line(&line) + "\n"
     }
 }

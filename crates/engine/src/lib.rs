@@ -15,7 +15,7 @@ pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers,
 pub use lookout::{Lookout, Notice};
 pub use session::{Session, Words};
 
-use polder_facts::HostFacts;
+use polder_facts::{HostFacts, Violation};
 use polder_plan::{Plan, World};
 
 /// An engine whose runs can share a network: a loopback, on which they reach each other and nobody else reaches them.
@@ -55,6 +55,12 @@ pub trait Engine: Send + Sync {
     /// Whether it watches a run for what it is denied.
     fn observes(&self) -> bool {
         false
+    }
+
+    /// What was denied when the command of a plan could not be executed, where the sandbox is the reason: nobody watches
+    /// that first execution. Asks the host, and is called only then.
+    fn not_executed(&self, _plan: &Plan) -> Option<Violation> {
+        None
     }
 
     /// How runs of one session share a network of their own, where they can.

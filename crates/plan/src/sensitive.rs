@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// People export their tokens in what a shell reads when it starts.
+const RC: &str = "a shell reads it when it starts, and it may hold tokens";
+
 /// Below the home directory, with what is there.
 const IN_HOME: &[(&str, &str)] = &[
     (".ssh", "it holds keys"),
@@ -21,6 +24,21 @@ const IN_HOME: &[(&str, &str)] = &[
     (".pypirc", "it may hold tokens"),
     (".cargo/credentials", "it holds tokens"),
     (".cargo/credentials.toml", "it holds tokens"),
+    (".profile", RC),
+    (".bash_profile", RC),
+    (".bash_login", RC),
+    (".bashrc", RC),
+    (".bash_aliases", RC),
+    (".bash_logout", RC),
+    (".zshenv", RC),
+    (".zprofile", RC),
+    (".zshrc", RC),
+    (".zlogin", RC),
+    (".zlogout", RC),
+    (".kshrc", RC),
+    (".cshrc", RC),
+    (".tcshrc", RC),
+    (".config/fish", RC),
     (".mozilla", "it holds a browser's sessions"),
     (".config/google-chrome", "it holds a browser's sessions"),
     (".config/chromium", "it holds a browser's sessions"),
@@ -227,6 +245,7 @@ const PROBED: &[&str] = &[
     "/etc/shells",
     "/etc/nscd.conf",
     "/etc/krb5.conf",
+    "/etc/ldap/ldap.conf",
     "/etc/pip.conf",
     "/etc/xdg",
     "/etc/python3",
@@ -249,9 +268,13 @@ const PROBED: &[&str] = &[
     "/var/db/nscd",
 ];
 
+/// Where every Java keeps its counters, and looks for those of others.
+const PROBED_BEGINNING: &str = "/tmp/hsperfdata_";
+
 /// Whether reading this path is a thing that programs try in passing.
 pub fn is_probing(path: &Path) -> bool {
     PROBED.iter().any(|place| path.starts_with(place))
+        || path.to_str().is_some_and(|path| path.starts_with(PROBED_BEGINNING))
 }
 
 #[cfg(test)]
@@ -270,6 +293,20 @@ mod tests {
         }
         for path in ["/home/ann/data", "/home/ann/.config", "/srv/x/.envrc", "/etc/ssl"] {
             assert!(!Path::new(path).ancestors().any(|part| secrets.begin_at(part)), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_shell_reads_is_thought_of_and_what_is_tried_in_passing_is_not() {
+        let home = Path::new("/home/ann");
+        for path in ["/home/ann/.profile", "/home/bob/.zshrc", "/root/.bashrc", "/home/ann/.config/fish/config.fish"] {
+            assert!(risk(Path::new(path), home).is_some(), "{path}");
+        }
+        for path in ["/tmp/hsperfdata_ann/7", "/tmp/hsperfdata_ann", "/etc/ldap/ldap.conf"] {
+            assert!(is_probing(Path::new(path)), "{path}");
+        }
+        for path in ["/tmp/hsperf", "/etc/ldap", "/srv/tmp/hsperfdata_ann"] {
+            assert!(!is_probing(Path::new(path)), "{path}");
         }
     }
 

@@ -121,12 +121,21 @@ impl Plan {
                 }
                 Role::Cache => ("cache, read-only", Way::Other("the policy makes this cache read-only".to_owned())),
                 Role::State => ("state, read-only", Way::Other("a service can write its state".to_owned())),
-                Role::Bind | Role::Lent => ("bind, read-only", Way::Show),
+                Role::Bind | Role::Lent => ("bind, read-only", Self::writable(shown)),
             };
             let rule = format!("{what} ({})", shown.origin);
             return Standing::Denied(Denied { host, rule, layer: READ_ONLY, way });
         }
         Standing::Allowed { host: Some(host) }
+    }
+
+    /// What makes a bind writable. A grant shows the host's path at the same path inside, where this one is not asked for.
+    fn writable(shown: &Shown) -> Way {
+        let Shown { host, guest, .. } = shown;
+        if host.as_path() == guest.as_path() {
+            return Way::Show;
+        }
+        Way::Other(format!("`--bind {host}:{guest}:rw` lets it, in place of the read-only one"))
     }
 
     /// The grant that lifts a protection: it names the rule, not the path.

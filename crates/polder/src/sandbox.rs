@@ -26,7 +26,8 @@ pub struct Sandbox {
     trusted: bool,
     environment: BTreeMap<OsString, OsString>,
     overrides: Overrides,
-    bare: bool,
+    /// What is left of what the policy gives, where the rest is taken away.
+    bare: Option<Vec<Grant>>,
     loan: Loan,
     service: Option<ServiceName>,
     /// Nothing will run: planning makes nothing and asks nobody.
@@ -60,7 +61,7 @@ impl Sandbox {
             trusted: false,
             environment: std::env::vars_os().collect(),
             overrides: Overrides::none(),
-            bare: false,
+            bare: None,
             loan: Loan::none(),
             service: None,
             only_looks: false,
@@ -248,10 +249,11 @@ impl Sandbox {
         self
     }
 
-    /// Takes away what the policy shows of the host beside the workspace, and its network; what was added by
-    /// [`allow`](Self::allow) stays. What a command asks for then is what it needs.
-    pub fn bare(mut self) -> Self {
-        self.bare = true;
+    /// Takes away what the policy shows of the host beside the workspace, and its network, whoever said so; these grants
+    /// are given instead. What a command asks for then is what it needs.
+    pub fn bare(mut self, needed: &[Grant]) -> Self {
+        self.overrides.allow.extend_from_slice(needed);
+        self.bare = Some(needed.to_vec());
         self
     }
 
@@ -308,8 +310,8 @@ impl Sandbox {
 
     pub(crate) fn plan_by(&self, said: &Said, command: &[OsString]) -> Result<Planned, Error> {
         let mut policy = said.policy(&trust::for_call(&self.environment, self.trusted))?;
-        if self.bare {
-            take_gifts(&mut policy);
+        if let Some(needed) = &self.bare {
+            take_gifts(&mut policy, needed);
         }
         lend(&mut policy, &self.loan)?;
         let policy = said.shielded(policy, &self.environment);
@@ -347,11 +349,18 @@ fn lend(policy: &mut Policy, Loan { places, hidden }: &Loan) -> Result<(), Error
     Ok(())
 }
 
-/// Takes away what a policy shows and reaches, apart from what was granted one by one.
-fn take_gifts(policy: &mut Policy) {
+/// Takes away what a policy shows and reaches, apart from what is needed.
+fn take_gifts(policy: &mut Policy, needed: &[Grant]) {
     let granted = |origin: &Origin| *origin == Origin::Flag("--allow".to_owned());
-    policy.binds.retain(|bind| granted(&bind.origin));
-    if !granted(&policy.network.origin) {
+    policy.binds.retain(|bind| {
+        let path = bind.value.host.as_path().to_owned();
+        let grant = match bind.value.access {
+            Access::ReadOnly => Grant::FsRead(path),
+            Access::ReadWrite => Grant::FsWrite(path),
+        };
+        granted(&bind.origin) && needed.contains(&grant)
+    });
+    if !needed.contains(&Grant::NetFull) {
         policy.network.value.mode = NetworkMode::None;
     }
 }

@@ -19,6 +19,7 @@ use polder_sys::{Terminal, terminal};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -103,7 +104,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     // Held until nothing of the sandbox is left.
     let claim = match claim(fitted.plan(), signals)? {
         Claimed::Ready(claim) => claim,
-        Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), &mut teller)),
+        Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), None, &mut teller)),
     };
     // From here on nobody else has it; whatever happens, it is let go at the end.
     let held = workspace::begin(fitted.plan(), fitted.host())?;
@@ -114,13 +115,14 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let started = Instant::now();
     let mut lookout = Before { teller: &mut teller, signals, interrupted: None, resized: false };
     let services = Services { stdio, terminal, ahead, layers, kept, lookout: &mut lookout, session };
+    let plan = Arc::clone(fitted.plan());
     let launched = engine.launch(fitted, services);
     let resized = lookout.resized;
     let mut running = match launched {
         Ok(running) => running,
         Err(error) => {
             let ended = held.map(Held::end).transpose();
-            let outcome = not_launched(error, &mut teller)?;
+            let outcome = not_launched(error, &|| engine.not_executed(&plan), &mut teller)?;
             ended?;
             return Ok(outcome);
         }
@@ -183,19 +185,28 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
 
 /// A command that is missing or cannot be executed is an outcome, and so is one that nobody waited for; everything else is
 /// an error.
-fn not_launched(error: LaunchError, teller: &mut Teller<'_>) -> Result<Outcome, RunError> {
+fn not_launched(
+    error: LaunchError,
+    denied: &dyn Fn() -> Option<Violation>,
+    teller: &mut Teller<'_>,
+) -> Result<Outcome, RunError> {
     let ending = match &error.failure {
         LaunchFailure::NotFound => Ending::NotFound,
         LaunchFailure::NotExecutable(error) => Ending::NotExecutable(error.raw_os_error().unwrap_or(0)),
         LaunchFailure::Interrupted(signal) => Ending::Interrupted(*signal),
         LaunchFailure::Setup(_) => return Err(error.into()),
     };
-    Ok(not_begun(ending, teller))
+    let denied = if matches!(ending, Ending::Interrupted(_)) { None } else { denied() };
+    Ok(not_begun(ending, denied, teller))
 }
 
 /// The outcome of a run that came to its end before the command did anything.
-fn not_begun(ending: Ending, teller: &mut Teller<'_>) -> Outcome {
-    let outcome = Outcome { ending, limit: None, usage: Usage::default(), violations: 0 };
+fn not_begun(ending: Ending, denied: Option<Violation>, teller: &mut Teller<'_>) -> Outcome {
+    let violations = denied.iter().map(|violation| violation.count).sum();
+    if let Some(violation) = denied {
+        teller.deny(violation);
+    }
+    let outcome = Outcome { ending, limit: None, usage: Usage::default(), violations };
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
     outcome
@@ -215,6 +226,12 @@ impl<'a> Teller<'a> {
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let run = RunId(format!("{millis:x}-{:x}-{count:x}", std::process::id()));
         Self { sink, run, seq: 0 }
+    }
+
+    fn deny(&mut self, violation: Violation) {
+        let (action, layer) = (violation.action.name(), violation.layer.as_str());
+        tracing::info!(target: "polder::sandbox", action, layer, count = violation.count, "violation");
+        let _ = self.tell(EventKind::Violation(violation));
     }
 
     fn tell(&mut self, kind: EventKind) -> ControlFlow<()> {
@@ -486,9 +503,7 @@ impl Watch<'_> {
         self.violations += violation.count;
         self.told += 1;
         if self.told <= VIOLATIONS_MAX {
-            let (action, layer) = (violation.action.name(), violation.layer.as_str());
-            tracing::info!(target: "polder::sandbox", action, layer, count = violation.count, "violation");
-            let _ = teller.tell(EventKind::Violation(violation));
+            teller.deny(violation);
         }
     }
 

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
             an_image_has_its_own_path_and_home_and_no_daemon_hears_a_value,
         ),
         ("strange_names_reach_a_container", strange_names_reach_a_container),
+        ("what_a_container_denies_is_seen_and_learnt", what_a_container_denies_is_seen_and_learnt),
         ("whatever_ends_polder_no_container_stays", whatever_ends_polder_no_container_stays),
         ("steps_run_in_containers_and_hand_their_outputs_on", steps_run_in_containers_and_hand_their_outputs_on),
         (
@@ -43,6 +44,27 @@ fn an_image_has_its_own_programs_and_the_callers_files() {
         // The command's own failure, and not polder's.
         assert_eq!(said.code, 1, "{said:?}");
         assert!(said.err.contains("/bin/x: Read-only file system"), "{said:?}");
+    }
+}
+
+fn what_a_container_denies_is_seen_and_learnt() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let file = place.write("other/data", "seen\n").display().to_string();
+        let (engine, grant) = (daemon.engine, format!("fs.read={file}"));
+        let run = ["run", "--engine", engine, "--observe", "exact"];
+        let said = daemon.says(&place, &[&run[..], &["--", "cat", &file]].concat());
+        assert!(said.code == 1 && said.err.contains(&format!("; --allow {grant} lets it")), "{said:?}");
+        let said = daemon.says(&place, &[&run[..], &["--allow", &grant, "--", "cat", &file]].concat());
+        assert_eq!((said.code, said.out.as_str()), (0, "seen\n"), "{said:?}");
+        let said = daemon.says(&place, &["learn", "--engine", engine, "--rounds", "2", "--", "cat", &file]);
+        assert!(said.code == 0 && place.read("work/polder.yaml").contains(&file), "{said:?}");
+        // What the image has is the image's, whatever the host has by that name.
+        configure(&daemon, &place, "");
+        let script = format!("cat {file}; echo x > /bin/new");
+        let said = daemon.says(&place, &["run", "--observe", "exact", "--", "sh", "-c", &script]);
+        assert!(said.err.contains("blocked file-write of /bin/new (the image's root is read-only"), "{said:?}");
+        assert!(said.code != 0 && !said.err.contains("--allow"), "{said:?}");
     }
 }
 

@@ -74,9 +74,15 @@ fn several_runs_are_merged_and_rounds_come_further_by_themselves() {
 #[test]
 fn what_is_sensitive_is_listed_and_never_granted() {
     let place = Place::new();
-    let secrets =
-        [".ssh/id_ed25519", ".aws/credentials", ".bash_history", ".config/chromium/Default/Cookies", "site.pem"]
-            .map(|name| text(place.write(format!("home/{name}"), "a-secret\n")));
+    let secrets = [
+        ".ssh/id_ed25519",
+        ".aws/credentials",
+        ".bash_history",
+        ".config/chromium/Default/Cookies",
+        "site.pem",
+        ".profile",
+    ]
+    .map(|name| text(place.write(format!("home/{name}"), "a-secret\n")));
     let plain = text(place.write("home/notes", "plain\n"));
     let script = format!(
         "cat {} {plain}; python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 9))'",
@@ -104,7 +110,7 @@ fn what_is_sensitive_is_listed_and_never_granted() {
 #[test]
 fn no_round_changes_the_host_or_speaks_to_it() {
     let place = Place::new();
-    let profile = text(place.write("home/.profile", "mine\n"));
+    let notes = text(place.write("home/.notes", "mine\n"));
     let out = text(place.dir().join("out"));
     fs::create_dir(&out).expect("a directory");
     let socket = text(place.dir().join("socket/s"));
@@ -112,18 +118,16 @@ fn no_round_changes_the_host_or_speaks_to_it() {
     let _listening = UnixListener::bind(&socket).expect("a socket");
     let connect =
         format!("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\"); print(\"spoke\")'");
-    let script = format!(
-        "cat {profile} && echo evil >> {profile}; echo evil > {out}/x; ls {}/socket; {connect}",
-        text(place.dir())
-    );
-    let control = place.sh(&format!("test -w {profile} && touch {out}/x && rm {out}/x && {connect}"));
+    let script =
+        format!("cat {notes} && echo evil >> {notes}; echo evil > {out}/x; ls {}/socket; {connect}", text(place.dir()));
+    let control = place.sh(&format!("test -w {notes} && touch {out}/x && rm {out}/x && {connect}"));
     assert_eq!((control.code, control.out.as_str()), (0, "spoke\n"), "the control");
     for engine in ENGINES {
         let learnt = place.says(&["learn", "--engine", engine, "--rounds", "5", "--", "sh", "-c", &script]);
         assert!(!learnt.out.contains("spoke") && learnt.out.contains("mine"), "{learnt:?}");
-        assert_eq!((place.read("home/.profile").as_str(), place.has("out/x")), ("mine\n", false), "{learnt:?}");
+        assert_eq!((place.read("home/.notes").as_str(), place.has("out/x")), ("mine\n", false), "{learnt:?}");
         let policy = place.read("work/polder.yaml");
-        for held in [format!("fs.write={profile}"), format!("fs.write={out}"), format!("fs.read={socket}")] {
+        for held in [format!("fs.write={notes}"), format!("fs.write={out}"), format!("fs.read={socket}")] {
             assert!(policy.contains(&format!("#   {held}")), "{held} is not listed: {policy}");
         }
         assert!(!policy.contains("read_only: false"), "{policy}");
@@ -217,6 +221,20 @@ fn what_is_given_by_hand_is_in_the_file_too() {
 }
 
 #[test]
+fn a_command_that_is_itself_outside_is_learnt() {
+    let place = Place::new();
+    let tool = place.write("other/tool", "#!/bin/sh\necho ran\n");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("rights");
+    let tool = text(tool);
+    let learnt = place.says(&["learn", "--rounds", "2", "--", &tool]);
+    assert_eq!((learnt.code, learnt.out.as_str()), (0, "ran\n"), "{learnt:?}");
+    let policy = place.read("work/polder.yaml");
+    assert!(policy.contains(&format!("host: \"{tool}\", read_only: true")), "{policy}");
+    assert_eq!(place.says(&["trust"]).code, 0);
+    assert_eq!(place.says(&["run", "--", &tool]).out, "ran\n");
+}
+
+#[test]
 fn where_there_is_nothing_to_learn_nothing_is_written() {
     let place = Place::new();
     let said = place.says(&["learn", "--", "echo", "fine"]);
@@ -301,6 +319,28 @@ fn tightening_says_what_is_granted_and_not_asked_for() {
         assert!(said.out.contains(&format!("unused      fs.read={unused}")), "{said:?}");
     }
     assert!(!place.has("work/polder.yaml"), "nothing is written");
+}
+
+#[test]
+fn tightening_takes_away_what_the_call_itself_grants() {
+    let place = Place::new();
+    let (file, unused) = (text(place.write("needed/data", "seen\n")), text(place.write("unused/data", "")));
+    let [needed, unused] = [&file, &unused].map(|file| format!("fs.read={}", file.trim_end_matches("/data")));
+    for engine in ENGINES {
+        let flags = ["learn", "--tighten", "--engine", engine, "--allow", &needed, "--allow", &unused];
+        let said = place.says(&[&flags[..], &["--allow", "net=full", "--", "cat", &file]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(
+            said.out.contains(&format!("narrower    {needed} (flag --allow): enough is fs.read={file}\n")),
+            "{said:?}"
+        );
+        assert!(said.out.contains(&format!("unused      {unused} (")), "{said:?}");
+        assert!(said.out.contains("unused      net=full ("), "{said:?}");
+        let script =
+            "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect((\"192.0.2.1\", 9))'";
+        let said = place.says(&[&flags[..4], &["--allow", "net=full", "--", "sh", "-c", script]].concat());
+        assert!(said.out.contains("needed      net=full ("), "{said:?}");
+    }
 }
 
 /// A place in which the user permits learning beyond a policy, with something to read and something to keep.

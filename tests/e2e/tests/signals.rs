@@ -153,7 +153,7 @@ fn a_timeout_is_124_and_says_so() {
     let held = Held::new(&place);
     let said = finish(start(&place, &["--timeout", "3s"], &hold("sleep 600")));
     assert_eq!(said.code, 124, "{said:?}");
-    assert_eq!(said.err, "polder: timed out after 3s\n");
+    assert_eq!(said.err, "polder: timed out after 3s; --timeout 6s lets it run longer\n");
     assert!(place.has("work/held") && held.is_free(), "the daemon lives on");
 }
 

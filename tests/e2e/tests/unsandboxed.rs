@@ -144,7 +144,7 @@ fn limits_that_polder_keeps_itself_hold() {
     let held = Held::new(&place);
     let said = run(&place, &["--timeout", "3s"], &["sh", "-c", &daemon("sleep 600")]);
     assert_eq!(said.code, 124, "{said:?}");
-    assert!(said.err.ends_with("polder: timed out after 3s\n"), "{}", said.err);
+    assert!(said.err.ends_with("polder: timed out after 3s; --timeout 6s lets it run longer\n"), "{}", said.err);
     assert!(place.has("work/held") && held.is_free(), "the daemon lives on");
     let said = run(&place, &["--output", "64K"], &["yes"]);
     assert_eq!((said.code, said.out.len()), (137, 64 << 10), "{}", said.err);

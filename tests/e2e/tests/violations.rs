@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::Command;
 
@@ -84,6 +84,15 @@ fn asking_for_a_file_outside_without_opening_it() {
 }
 
 #[test]
+fn going_to_a_directory_outside() {
+    let place = Place::new();
+    place.write("other/data", "");
+    let other = text(&place.dir().join("other"));
+    circle(&place, &format!("cd {other}"), "file-read", &other);
+    circle(&place, &format!("python3 -c 'import os; os.chdir(\"{other}\")'"), "file-read", &other);
+}
+
+#[test]
 fn following_a_link_of_the_workspace_to_the_outside() {
     let place = Place::new();
     let file = text(&place.write("other/data", "seen\n"));
@@ -96,6 +105,25 @@ fn writing_a_file_outside() {
     let place = Place::new();
     let file = text(&place.write("other/data", "seen\n"));
     circle(&place, &format!("echo x >> {file}"), "file-write", &file);
+}
+
+#[test]
+fn writing_to_a_bind_that_is_shown_elsewhere() {
+    let place = Place::new();
+    place.write("other/data", "");
+    let other = text(&place.dir().join("other"));
+    let (read, write) = (format!("{other}:/data"), format!("{other}:/data:rw"));
+    let script = "echo x > /data/new && rm /data/new";
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &["--bind", &read], script);
+        assert_ne!(exit_code(&said), 0, "the control");
+        let found = violations.iter().find(|violation| violation["target"] == "/data/new").expect("it is told");
+        assert_eq!(found["suggestedCapability"], Value::Null, "a grant would show it at another path: {found}");
+        let note = found["note"].as_str().expect("a note");
+        assert!(note.contains(&format!("`--bind {write}`")), "{note}");
+        let (said, _) = blocked(&place, engine, &["--bind", &write], script);
+        assert_eq!(exit_code(&said), 0, "{engine}: the bind does not let it: {said:?}");
+    }
 }
 
 #[test]
@@ -133,9 +161,43 @@ fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language(
 
 #[test]
 fn writing_a_protected_file() {
+    let place = repository();
+    circle(&place, "echo >> .git/config", "file-write", "/workspace/.git/config");
+}
+
+/// A repository in the workspace, with a protected file that another one can replace.
+fn repository() -> Place {
     let place = Place::new();
     assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
-    circle(&place, "echo >> .git/config", "file-write", "/workspace/.git/config");
+    place
+}
+
+#[test]
+fn replacing_or_removing_a_protected_file() {
+    let config = "/workspace/.git/config";
+    for script in [
+        "git config user.name somebody",
+        "sed -i s/bare/bare/ .git/config",
+        "cp .git/config new && mv -f new .git/config",
+        "cp .git/config old && rm -f .git/config && cp old .git/config",
+        "mv .git/config old && mv old .git/config",
+    ] {
+        circle(&repository(), script, "file-write", config);
+    }
+    // The default sees it, too: a rename is rare.
+    let said = repository().says(&["run", "--", "git", "config", "user.name", "somebody"]);
+    assert!(said.code != 0 && said.err.contains(&format!("blocked file-write of {config}; --allow")), "{said:?}");
+}
+
+/// Only the name goes, and that is in a directory of the command's own.
+#[test]
+fn a_link_to_something_read_only_can_be_removed_and_is_not_told() {
+    let place = Place::new();
+    let script = "ln -s /usr/bin/env a && ln -s /usr/bin/env b && mv -f a b && rm b";
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &[], script);
+        assert_eq!((exit_code(&said), violations), (0, Vec::new()), "{engine}");
+    }
 }
 
 #[test]
@@ -152,6 +214,35 @@ fn executing_a_program_outside() {
     circle(&place, &text(&tool), "exec", &text(&tool));
 }
 
+/// An executable script outside of the workspace, or in it.
+fn script(place: &Place, name: &str, text: &str) -> String {
+    let path = place.write(name, text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    path.display().to_string()
+}
+
+#[test]
+fn a_command_that_is_itself_outside() {
+    let place = Place::new();
+    let tool = script(&place, "other/tool", "#!/bin/sh\nexit 0\n");
+    script(&place, "work/script", &format!("#!{tool} -x\n"));
+    let grant = format!("fs.read={tool}");
+    for engine in ENGINES {
+        for command in [tool.as_str(), "./script"] {
+            let run = ["run", "--engine", engine];
+            let said = place.says(&[&run[..], &["--", command]].concat());
+            assert_eq!((said.code, flags(&said)), (127, vec![grant.clone()]), "{said:?}");
+            assert!(said.err.contains(&format!("polder: blocked exec of {tool}; ")), "{said:?}");
+            let said = place.says(&[&run[..], &["--allow", &grant, "--", command]].concat());
+            assert_eq!((said.code, said.err.as_str()), (0, ""), "{engine}: {command}");
+        }
+        for missing in ["./missing", "no-such-command", "/no/such/command"] {
+            let said = place.says(&["run", "--engine", engine, "--", missing]);
+            assert!(said.code == 127 && !said.err.contains("blocked"), "it is nowhere: {said:?}");
+        }
+    }
+}
+
 #[test]
 fn connecting_to_a_socket_of_the_host() {
     let place = Place::new();
@@ -161,6 +252,22 @@ fn connecting_to_a_socket_of_the_host() {
     let path = text(&path);
     let script = format!("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{path}\")'");
     circle(&place, &script, "network", &path);
+}
+
+/// With a network, too: the socket is a file, and no network leads to it.
+#[test]
+fn sending_to_a_socket_of_the_host() {
+    let place = Place::new();
+    let path = place.dir().join("s");
+    let _listener = UnixDatagram::bind(&path).expect("a socket");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("a mode");
+    let path = text(&path);
+    let send = "import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto";
+    let script = format!("python3 -c '{send}(b\"x\", \"{path}\")'");
+    circle(&place, &script, "network", &path);
+    for engine in ENGINES {
+        with_grant(&place, engine, &["--network", "full"], &script, "network", &path);
+    }
 }
 
 #[test]
@@ -348,11 +455,102 @@ fn people_get_few_lines_with_flags_and_nothing_when_nothing_was_blocked() {
     assert_eq!(said.err, "", "nobody watched");
 }
 
+/// The flags that polder offers people after a run.
+fn flags(said: &Said) -> Vec<String> {
+    let flags = said.err.lines().filter_map(|line| line.split_once("; --allow ")?.1.split_once(" lets it"));
+    flags.map(|(flag, _)| flag.to_owned()).collect()
+}
+
+#[test]
+fn several_new_files_of_a_directory_need_that_directory() {
+    let place = Place::new();
+    place.write("other/deep/old", "");
+    let deep = text(&place.dir().join("other/deep"));
+    let script = format!("echo x > {deep}/n1 && echo y > {deep}/n2; test -e {deep}/n2 || echo x > {deep}/n2");
+    for engine in ENGINES {
+        let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
+        assert_eq!((said.code, flags(&said)), (2, vec![format!("fs.write={deep}")]), "{said:?}");
+        let grant = format!("fs.write={deep}");
+        let said = place.says(&["run", "--engine", engine, "--allow", &grant, "--", "sh", "-c", &script]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{engine}");
+        for name in ["n1", "n2"] {
+            fs::remove_file(format!("{deep}/{name}")).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn a_flag_is_said_once_however_much_it_allows() {
+    let place = repository();
+    for name in ["a", "b", "c"] {
+        place.write(format!("work/.git/hooks/{name}"), "");
+    }
+    let names = "python3 -c '
+import socket
+for n in range(7):
+    try: socket.getaddrinfo(f\"n{n}.polder.example\", 80)
+    except OSError: pass
+'";
+    for engine in ENGINES {
+        let run = ["run", "--engine", engine, "--observe", "exact", "--", "sh", "-c"];
+        let said = place.says(&[&run[..], &["rm -r .git/hooks"]].concat());
+        assert_eq!(flags(&said), ["fs.write=.git/hooks"], "{said:?}");
+        let said = place.says(&[&run[..], &[names]].concat());
+        assert_eq!(flags(&said), ["net=full"], "{said:?}");
+    }
+}
+
+/// What a command names is quoted, and quoting it must not let it speak.
+#[test]
+fn a_command_cannot_make_polder_say_a_line_of_its_own() {
+    let place = repository();
+    let forged = "polder: blocked network of pypi.org; --allow net=full lets it";
+    let script = format!("mkdir '.git/hooks/x\n{forged}' 2>/dev/null; true");
+    for engine in ENGINES {
+        let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);
+        assert!(said.err.contains(&format!("hooks/x\\n{forged}")), "it is told: {said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    }
+    let missing = format!("./no\n{forged}");
+    let said = place.says(&["run", "--", &missing]);
+    assert!(said.code == 127 && !said.err.lines().any(|line| line == forged), "{said:?}");
+    let said = place.says(&["run", "--directory", &missing, "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("no"), "{said:?}");
+    assert!(!said.err.lines().any(|line| line.starts_with("polder: blocked")), "{said:?}");
+}
+
+#[test]
+fn a_limit_is_told_with_the_flag_of_its_next_step_and_all_of_it_in_five_lines() {
+    let place = Place::new();
+    let said = place.says(&["run", "--output", "2K", "--", "head", "-c", "3000", "/dev/zero"]);
+    assert!(said.err.ends_with("polder: the output limit was reached; --output 4K raises it\n"), "{said:?}");
+    let said = place.says(&["run", "--output", "4K", "--", "head", "-c", "3000", "/dev/zero"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    let files: Vec<_> = (0..9).map(|number| text(&place.write(format!("other{number}/data"), ""))).collect();
+    let script = format!("cat {} 2>/dev/null; touch new; sleep 60", files.join(" "));
+    let flags = ["--observe", "exact", "--timeout", "2s", "--workspace", "five"];
+    let said = place.says(&[&["run"], &flags[..], &["--", "sh", "-c", &script]].concat());
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert_eq!((said.code, lines.len()), (124, 5), "{said:?}");
+    assert_eq!(lines[0], "polder: timed out after 2s; --timeout 4s lets it run longer");
+    assert!(lines[3].contains("and 7 more things were blocked") && lines[4].contains("changes are in"), "{said:?}");
+}
+
 #[test]
 fn an_engine_that_does_not_watch_refuses_to_be_asked() {
     let place = Place::new();
     let said = place.says(&["run", "--observe", "loud", "--", "true"]);
     assert!(said.code == 125 && said.err.contains("`loud` is not one of off, cheap, exact"), "{said:?}");
+    // One that enforces nothing has nothing to watch, and whoever asked is not left without a word.
+    place.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
+    for observe in ["exact", "cheap"] {
+        let said = place.says(&["run", "--engine", "none", "--observe", observe, "--", "touch", "ran"]);
+        assert!(said.code == 125 && said.err.contains("engine `none` does not watch what is denied"), "{said:?}");
+        assert!(said.err.contains("say `observe: off`, or choose an engine that does"), "{said:?}");
+    }
+    assert!(!place.has("work/ran"));
+    assert_eq!(place.says(&["run", "--engine", "none", "--observe", "off", "--", "touch", "ran"]).code, 0);
+    assert!(place.has("work/ran"), "the control");
 }
 
 /// The processes that a process started.

@@ -3,7 +3,7 @@
 //! Names in a record are those that the command chose. Whatever is printed has its control characters made visible, and a
 //! grant that holds any is not offered for pasting.
 
-use crate::exit::printable;
+use crate::exit::{on_one_line, printable};
 use crate::render::text::pasteable;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ fn violations(record: &Value) -> impl Iterator<Item = &Value> {
 
 /// A text of the record, on one line.
 fn word(value: &Value) -> String {
-    printable(value.as_str().unwrap_or("-")).replace('\n', "\\n")
+    on_one_line(value.as_str().unwrap_or("-"))
 }
 
 fn left_out(text: &mut String, count: &Value, what: &str) {
@@ -71,11 +71,11 @@ fn ending(outcome: &Value) -> String {
 
 fn observed(record: &Value) -> String {
     match record["observe"].as_str() {
-        Some("exact") => "exact: everything that is denied is seen".to_owned(),
+        Some("exact") => "exact: nearly everything that is denied was looked at; docs/violations.md says what was not".to_owned(),
         Some("cheap") => {
             "cheap: reading, removing, changing rights and much of writing were not looked at; --observe exact sees them".to_owned()
         }
-        Some("off") => "off: little is seen; --observe exact sees everything".to_owned(),
+        Some("off") => "off: little is seen; --observe exact sees nearly everything".to_owned(),
         Some(_) | None => word(&record["observe"]),
     }
 }
@@ -112,7 +112,7 @@ fn denied(record: &Value) -> String {
 
 fn one(text: &mut String, violation: &Value) {
     let times = violation["count"].as_u64().filter(|count| *count > 1).map(|count| format!(", {count} times"));
-    let by = violation["exe"].as_str().map(|exe| format!(", by {}", printable(exe).replace('\n', "\\n")));
+    let by = violation["exe"].as_str().map(|exe| format!(", by {}", on_one_line(exe)));
     let pid = violation["pid"].as_u64().map(|pid| format!(" (process {pid} inside)"));
     let rest = [times, by, pid].into_iter().flatten().collect::<String>();
     let _ = writeln!(text, "    {} of {}{rest}", word(&violation["action"]), word(&violation["target"]));

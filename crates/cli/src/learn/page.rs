@@ -1,7 +1,7 @@
 //! What was learnt, as a file that people read: every line says who asked for it. Pure.
 
 use super::lesson::{Lesson, Worry};
-use crate::exit::printable;
+use crate::exit::on_one_line;
 use polder::Grant;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -92,7 +92,7 @@ fn list(text: &mut String, heading: &str, entries: &BTreeMap<String, String>) {
 
 /// A text that ends where its line does, whatever a command named its files.
 fn comment(text: &str) -> String {
-    let line = printable(text).replace('\n', "\\n");
+    let line = on_one_line(text);
     match line.char_indices().nth(COMMENT_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line,

@@ -6,7 +6,7 @@
 use super::lesson::{Lesson, covers};
 use super::{once, watching};
 use crate::args::LearnArgs;
-use crate::exit::{Failure, printable};
+use crate::exit::{Failure, on_one_line};
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
 use polder::{Grant, Planned};
@@ -47,9 +47,7 @@ pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
     let expected = once(whole)?.1;
     let (mut needed, mut came): (Vec<Grant>, u8) = (Vec::new(), expected);
     for _ in 0..ROUNDS_MAX {
-        let mut policy = policy.clone();
-        policy.allow.extend(needed.iter().cloned());
-        let (violations, code) = once(policy.sandbox().bare().plan(command.clone())?)?;
+        let (violations, code) = once(policy.sandbox().bare(&needed).plan(command.clone())?)?;
         came = code;
         let before = needed.len();
         needed.extend(asked(&violations, &gifts, &needed));
@@ -136,7 +134,7 @@ impl Gift {
             Finding::Unused => ("unused", String::new()),
             Finding::Unjudged(why) => ("not judged", format!(": {why}")),
         };
-        printable(&format!("{word:<11} {} ({}){rest}", self.grant, self.origin)).replace('\n', "\\n") + "\n"
+        on_one_line(&format!("{word:<11} {} ({}){rest}", self.grant, self.origin)) + "\n"
     }
 
     fn json(&self, finding: &Finding) -> Value {

@@ -1,7 +1,7 @@
 //! What is made ready before a command, as one line of a terminal that is written over and gone before the command writes.
 //! Where nobody watches there is no line.
 
-use crate::exit::printable;
+use crate::exit::on_one_line;
 use polder::Progress;
 use polder_sys::terminal;
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ impl ProgressLine {
         let known = terminal::size(io::stderr().as_fd()).map(|size| usize::from(size.columns));
         let columns = known.ok().filter(|columns| *columns > 0).unwrap_or(COLUMNS);
         // A line that is as wide as the terminal goes on in the next one, which nobody clears.
-        let line = fitted(&printable(&format!("polder: {}", line(progress))), columns.saturating_sub(1));
+        let line = fitted(&on_one_line(&format!("polder: {}", line(progress))), columns.saturating_sub(1));
         let mut err = io::stderr().lock();
         write!(err, "\r{line}\x1b[K")?;
         err.flush()

@@ -41,7 +41,7 @@ pub(crate) fn home() -> PathBuf {
 pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> Vec<String> {
     let groups = group(violations, home);
     let more = groups.len().saturating_sub(max);
-    let kept = if more > 0 { max - 1 } else { max };
+    let kept = if more > 0 { max.saturating_sub(1) } else { max };
     let mut lines: Vec<String> = groups.iter().take(kept).map(Group::line).collect();
     if more > 0 {
         lines.push(format!("and {} more things were blocked; `polder explain` lists them", more + 1));
@@ -49,16 +49,18 @@ pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> V
     lines
 }
 
-/// Things that were blocked alike and that one grant allows.
+/// Things that one grant allows, or one thing that none does.
 struct Group {
-    what: String,
+    done: &'static str,
+    actions: Vec<&'static str>,
     targets: Vec<String>,
     count: u64,
     grant: Option<Grant>,
     note: Option<String>,
 }
 
-/// One group for each target, and one for several files of a directory, if that is nothing that holds secrets.
+/// One group for each grant, so that no flag is said twice. Several files of a directory need the directory, if that is
+/// nothing that holds secrets.
 fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
     let mut siblings: BTreeMap<(Action, &Path), BTreeSet<&str>> = BTreeMap::new();
     // What somebody should think about first is not given away with what lies beside it.
@@ -72,25 +74,38 @@ fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
             siblings.entry((violation.action, directory)).or_default().insert(&violation.target);
         }
     }
-    let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, Key), Group> = BTreeMap::new();
     for violation in violations.iter().filter(|violation| !is_told_elsewhere(violation)) {
         let done = if violation.layer == "sweep" { "set aside" } else { "blocked" };
-        let what = format!("{done} {} of", violation.action.name());
-        let together = directory(violation)
+        let grant = directory(violation)
             .filter(|directory| siblings[&(violation.action, *directory)].len() > 1)
-            .map(|directory| (directory.display().to_string(), of_directory(violation, directory)));
-        let (key, grant) = match together {
-            Some((directory, grant)) => (directory, Some(grant)),
-            None => (violation.target.clone(), violation.grant.clone()),
+            .map_or_else(|| violation.grant.clone(), |directory| Some(of_directory(violation, directory)));
+        let key = match &grant {
+            Some(grant) => Key::Allowed(grant.to_string()),
+            None => Key::Refused(violation.action, violation.target.clone()),
         };
-        let fresh = || Group { what: what.clone(), targets: Vec::new(), count: 0, grant, note: violation.note.clone() };
-        let group = groups.entry((what.clone(), key)).or_insert_with(fresh);
-        group.count += violation.count;
-        if !group.targets.contains(&violation.target) {
-            group.targets.push(violation.target.clone());
-        }
+        let group = groups.entry((done, key)).or_insert_with(|| Group::new(done, grant));
+        group.add(violation);
     }
     groups.into_values().collect()
+}
+
+/// What makes two violations one line.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// This grant allows both.
+    Allowed(String),
+    /// They are the same, and nothing allows them.
+    Refused(Action, String),
+}
+
+/// The flag that raises a limit which was reached, with its next step.
+pub(crate) fn next_step(violations: &[Violation], limit: &str) -> Option<String> {
+    let reached = violations.iter().find(|violation| violation.action == Action::Limit && violation.target == limit);
+    match reached?.grant.as_ref()? {
+        Grant::Limit { name, value } => Some(format!("--{name} {value}")),
+        Grant::FsRead(_) | Grant::FsWrite(_) | Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) => None,
+    }
 }
 
 /// A limit has its own line.
@@ -98,9 +113,10 @@ fn is_told_elsewhere(violation: &Violation) -> bool {
     violation.action == Action::Limit && violation.grant.is_some()
 }
 
-/// The directory whose grant would allow this and its siblings; `None` where that would be too much.
+/// The directory whose grant would allow this and its siblings; `None` where that would be too much, and where the grant
+/// is that of a directory already, because something in it is to be made or removed.
 fn directory<'a>(violation: &'a Violation, home: &Path) -> Option<&'a Path> {
-    let path = path(violation)?;
+    let path = path(violation).filter(|path| *path == Path::new(&violation.target))?;
     let parent = path.parent().filter(|parent| path.is_absolute() && parent.components().count() > 2)?;
     (violation.action != Action::Network && risk(parent, home).is_none()).then_some(parent)
 }
@@ -121,11 +137,32 @@ fn of_directory(violation: &Violation, directory: &Path) -> Grant {
 }
 
 impl Group {
+    const fn new(done: &'static str, grant: Option<Grant>) -> Self {
+        Self { done, actions: Vec::new(), targets: Vec::new(), count: 0, grant, note: None }
+    }
+
+    fn add(&mut self, violation: &Violation) {
+        self.count += violation.count;
+        if !self.actions.contains(&violation.action.name()) {
+            self.actions.push(violation.action.name());
+        }
+        if !self.targets.contains(&violation.target) {
+            self.targets.push(violation.target.clone());
+        }
+        // Whoever has something to think about says so for all of them.
+        self.note = self.note.take().or_else(|| violation.note.clone());
+    }
+
     fn line(&self) -> String {
-        let Self { what, targets, count, grant, note } = self;
+        let Self { done, actions, targets, count, grant, note } = self;
+        let what = format!("{done} {} of", actions.join(" and "));
+        let parent = |target: &String| Path::new(target).parent().map(Path::to_owned);
         let target = match targets.as_slice() {
             [one] => one.clone(),
-            [first, rest @ ..] => format!("{first} and {} more beside it", rest.len()),
+            [first, rest @ ..] => {
+                let beside = rest.iter().all(|other| other.contains('/') && parent(other) == parent(first));
+                format!("{first} and {} more{}", rest.len(), if beside { " beside it" } else { "" })
+            }
             [] => String::new(),
         };
         let times = if *count > targets.len() as u64 { format!(" ({count} times)") } else { String::new() };

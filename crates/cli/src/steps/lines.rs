@@ -2,7 +2,7 @@
 //! groups, with the step's own words kept from being commands.
 
 use super::github;
-use crate::exit::printable;
+use crate::exit::{on_one_line, printable};
 use polder::{Output, StepResult};
 use polder_sys::terminal;
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ impl Lines {
     pub(super) fn begin(&mut self, heading: &str) -> io::Result<()> {
         self.clear_status()?;
         self.fresh_line()?;
-        let heading = printable(heading);
+        let heading = on_one_line(heading);
         if self.github {
             let token = github::token()?;
             let mut out = io::stdout().lock();
@@ -90,7 +90,7 @@ impl Lines {
     pub(super) fn say_bare(&mut self, line: &str) -> io::Result<()> {
         self.clear_status()?;
         self.fresh_line()?;
-        let line = printable(line);
+        let line = on_one_line(line);
         if self.github {
             return writeln!(io::stdout().lock(), "{}", github::harmless(&line));
         }
@@ -113,7 +113,7 @@ impl Lines {
         // A terminal that does not know its size says 0.
         let known = terminal::size(io::stderr().as_fd()).map(|size| usize::from(size.columns));
         let columns = known.ok().filter(|columns| *columns > 0).unwrap_or(80);
-        let short: String = printable(text).chars().take(columns.saturating_sub(1)).collect();
+        let short: String = on_one_line(text).chars().take(columns.saturating_sub(1)).collect();
         self.status_shown = true;
         text.clone_into(&mut self.status);
         let mut out = io::stderr().lock();

@@ -5,7 +5,7 @@ use super::github;
 use super::kept::Kept;
 use super::lines::Lines;
 use super::summary;
-use crate::exit::printable;
+use crate::exit::on_one_line;
 use crate::render::{progress, text};
 use polder::{Event, EventKind, Output, StepEvent, StepResult, Violation};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Show {
                 self.advance()
             }
             StepEvent::Warning(text) => {
-                let line = format!("polder: warning: {}\n", printable(text));
+                let line = format!("polder: warning: {}\n", on_one_line(text));
                 self.lines.output(Output::Stderr, line.as_bytes())
             }
             StepEvent::Tick => {
@@ -138,7 +138,7 @@ impl Show {
 
     /// A line of polder's own in the middle of a step.
     fn note(&mut self, place: usize, text: &str) -> io::Result<()> {
-        let line = format!("polder: {}\n", printable(text));
+        let line = format!("polder: {}\n", on_one_line(text));
         if place == self.at {
             return self.lines.output(Output::Stderr, line.as_bytes());
         }

@@ -13,8 +13,9 @@ mod launch;
 mod lower;
 mod trial;
 
+use crate::shimmed;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
-use polder_facts::HostFacts;
+use polder_facts::{HostFacts, Violation};
 use polder_plan::Plan;
 
 /// Namespaces by a program that most distributions have.
@@ -39,6 +40,10 @@ impl Engine for Bubblewrap {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn not_executed(&self, plan: &Plan) -> Option<Violation> {
+        shimmed::not_executed(plan)
     }
 
     fn about(&self) -> About {

@@ -33,9 +33,10 @@ mod program;
 mod ready;
 mod remains;
 
+use crate::shimmed;
 use kind::Kind;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
-use polder_facts::HostFacts;
+use polder_facts::{HostFacts, Violation};
 use polder_plan::Plan;
 
 /// The engine, by either of its daemons.
@@ -75,6 +76,15 @@ impl Engine for Containers {
 
     fn takes_image(&self) -> bool {
         true
+    }
+
+    // A runtime with a kernel of its own does not, and refuses a plan that asks for it.
+    fn observes(&self) -> bool {
+        true
+    }
+
+    fn not_executed(&self, plan: &Plan) -> Option<Violation> {
+        shimmed::not_executed(plan)
     }
 
     fn probe(&self, host: &HostFacts) -> Availability {

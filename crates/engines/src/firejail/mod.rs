@@ -11,8 +11,9 @@ mod launch;
 mod lower;
 mod words;
 
+use crate::shimmed;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
-use polder_facts::HostFacts;
+use polder_facts::{HostFacts, Violation};
 use polder_plan::{Plan, World};
 
 /// The engine.
@@ -36,6 +37,10 @@ impl Engine for Firejail {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn not_executed(&self, plan: &Plan) -> Option<Violation> {
+        shimmed::not_executed(plan)
     }
 
     fn about(&self) -> About {

@@ -7,10 +7,11 @@ mod launch;
 mod lower;
 mod network;
 
+use crate::shimmed;
 use polder_engine::{
     About, Availability, Engine, EngineClass, Fit, Fitted, HeadStart, LaunchError, Running, Services, SharesNetwork,
 };
-use polder_facts::{HostFacts, Mechanism, Probe};
+use polder_facts::{HostFacts, Mechanism, Probe, Violation};
 use polder_plan::Plan;
 use polder_sys::{Cell, NetNamespace};
 
@@ -31,6 +32,10 @@ impl Engine for Native {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn not_executed(&self, plan: &Plan) -> Option<Violation> {
+        shimmed::not_executed(plan)
     }
 
     fn shared_network(&self) -> Option<&dyn SharesNetwork> {

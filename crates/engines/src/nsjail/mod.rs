@@ -11,8 +11,9 @@ mod launch;
 mod lower;
 mod text;
 
+use crate::shimmed;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
-use polder_facts::HostFacts;
+use polder_facts::{HostFacts, Violation};
 use polder_plan::Plan;
 
 /// The engine.
@@ -32,6 +33,10 @@ impl Engine for Nsjail {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn not_executed(&self, plan: &Plan) -> Option<Violation> {
+        shimmed::not_executed(plan)
     }
 
     fn about(&self) -> About {

@@ -5,14 +5,18 @@
 
 use polder_facts::{Action, Grant, Violation};
 use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_probing, risk};
-use polder_sys::outside::{Deed, is_socket, may, may_change_names};
+use polder_sys::outside::{Deed, interpreter, is_socket, may, may_change_names};
 use polder_sys::{Denial, DenialKind, syscalls};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
+/// The kernel's number for what is not there.
+const ENOENT: u32 = 2;
 /// The kernel's number for a call that a rule of Landlock refused.
 const EACCES: u32 = 13;
+/// The kernel's number for a mount that cannot be written.
+const EROFS: u32 = 30;
 
 /// Files of the kernel that nobody opens in passing.
 const KERNEL: [&str; 9] = [
@@ -30,15 +34,16 @@ const KERNEL: [&str; 9] = [
 /// What a denial is for the user; `None` if it is nothing that the sandbox did.
 pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
     let target = denial.target.as_deref().map(OsStr::from_bytes).map(Path::new);
+    let at = |wish, minimal| at_path(plan, target?, wish, denial.detail, minimal);
     let (action, found) = match denial.kind {
-        DenialKind::Read => (Action::FileRead, at_path(plan, target?, Wish::Read, readable)?),
-        DenialKind::Execute if target?.is_dir() => (Action::FileRead, at_path(plan, target?, Wish::Read, readable)?),
-        DenialKind::Execute => (Action::Exec, at_path(plan, target?, Wish::Read, executable)?),
-        DenialKind::Write => (Action::FileWrite, at_path(plan, target?, Wish::Write, writable)?),
-        DenialKind::Create => (Action::FileWrite, at_path(plan, target?, Wish::Write, creatable)?),
-        DenialKind::Name => (Action::FileWrite, at_path(plan, target?, Wish::Write, namable)?),
-        DenialKind::Remove => (Action::FileWrite, at_path(plan, target?, Wish::Write, removable)?),
-        DenialKind::UnixSocket => (Action::Network, at_path(plan, target?, Wish::Read, connectable)?),
+        DenialKind::Read => (Action::FileRead, at(Wish::Read, readable)?),
+        DenialKind::Execute if target?.is_dir() => (Action::FileRead, at(Wish::Read, readable)?),
+        DenialKind::Execute => (Action::Exec, at(Wish::Read, executable)?),
+        DenialKind::Write => (Action::FileWrite, at(Wish::Write, writable)?),
+        DenialKind::Create => (Action::FileWrite, at(Wish::Write, creatable)?),
+        DenialKind::Name => (Action::FileWrite, at(Wish::Write, namable)?),
+        DenialKind::Remove => (Action::FileWrite, at(Wish::Write, removable)?),
+        DenialKind::UnixSocket => (Action::Network, at(Wish::Read, connectable)?),
         DenialKind::Address | DenialKind::Lookup => (Action::Network, on_network(plan, target?)),
         DenialKind::SystemCall => (Action::Syscall, refused(denial.detail)),
         DenialKind::Reserved => (Action::FileWrite, reserved(plan, denial.detail as usize)),
@@ -54,6 +59,36 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
     let exe = denial.exe.as_deref().map(|exe| String::from_utf8_lossy(exe).into_owned());
     let (pid, count) = (Some(denial.pid), denial.count);
     Some(Violation { action, target, rule, layer, pid, exe, count, grant, note })
+}
+
+/// What was denied when the command itself could not be executed; `None` if it would not work outside either.
+///
+/// The kernel says the same of a script whose interpreter is missing as of a missing script.
+pub(crate) fn not_executed(plan: &Plan) -> Option<Violation> {
+    plan.candidates().iter().find_map(|path| {
+        let path = plainly(&plan.workdir.as_path().join(path));
+        let found = match plan.standing(&path, Wish::Read) {
+            Standing::Denied(_) => at_path(plan, &path, Wish::Read, ENOENT, program),
+            Standing::Allowed { host } => at_path(plan, &interpreter(&host?)?, Wish::Read, ENOENT, program),
+            Standing::Kernel => None,
+        };
+        let Found { target, rule, layer, grant, note } = found?;
+        let (pid, exe, count) = (None, None, 1);
+        Some(Violation { action: Action::Exec, target, rule, layer, pid, exe, count, grant, note })
+    })
+}
+
+/// A path without `.` and `..`, as its text says.
+fn plainly(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// What was denied at a target, and how it is allowed.
@@ -74,6 +109,11 @@ fn readable(host: &Path) -> Option<Grant> {
 
 fn executable(host: &Path) -> Option<Grant> {
     may(host, Deed::Execute).then(|| Grant::FsRead(host.to_owned()))
+}
+
+/// A directory can be entered, which is another right of the same name.
+fn program(host: &Path) -> Option<Grant> {
+    host.is_file().then(|| executable(host)).flatten()
 }
 
 fn writable(host: &Path) -> Option<Grant> {
@@ -98,9 +138,10 @@ fn connectable(host: &Path) -> Option<Grant> {
     (is_socket(host) && may(host, Deed::Write)).then(|| Grant::FsRead(host.to_owned()))
 }
 
-fn at_path(plan: &Plan, path: &Path, wish: Wish, minimal: Minimal) -> Option<Found> {
+fn at_path(plan: &Plan, path: &Path, wish: Wish, errno: u32, minimal: Minimal) -> Option<Found> {
     let target = path.display().to_string();
     let Denied { host, rule, layer, way } = match plan.standing(path, wish) {
+        Standing::Denied(_) if is_of_image(plan, path) => return in_image(target, wish, errno),
         Standing::Denied(denied) => denied,
         // Rights of files say no to the user outside as well.
         Standing::Allowed { .. } => return None,
@@ -128,6 +169,23 @@ fn at_path(plan: &Plan, path: &Path, wish: Wish, minimal: Minimal) -> Option<Fou
         }
     };
     Some(Found { target, rule, layer: layer.to_owned(), grant, note })
+}
+
+/// Whether a path belongs to an image: what the host has by that name is something else.
+fn is_of_image(plan: &Plan, path: &Path) -> bool {
+    plan.image.is_some() && !plan.files.shown.iter().any(|shown| path.starts_with(shown.guest.as_path()))
+}
+
+/// What an image does not have is missing and not denied; what it has can be read. So only writing is.
+fn in_image(target: String, wish: Wish, errno: u32) -> Option<Found> {
+    let note = "the image's root is read-only; write to the workspace, /tmp or the home directory";
+    (wish == Wish::Write && errno == EROFS).then(|| Found {
+        target,
+        rule: "an image is read-only".to_owned(),
+        layer: "a read-only mount".to_owned(),
+        grant: None,
+        note: Some(note.to_owned()),
+    })
 }
 
 /// What somebody should think of before granting a path, also where links lead to it: a command may have made them.
@@ -199,3 +257,6 @@ fn reserved(plan: &Plan, index: usize) -> Found {
     let note = grant.is_none().then(|| "no grant lifts it".to_owned());
     Found { target, rule, layer: "guard".to_owned(), grant, note }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ mod run;
 pub(crate) mod testing;
 
 pub(crate) use cgroup::{counts_pids, make_cgroup};
+pub(crate) use denied::not_executed;
 pub(crate) use etc::{allowance, etc};
 pub(crate) use ground::{access, ground, net};
 pub(crate) use inside::{c, inside, inside_of};

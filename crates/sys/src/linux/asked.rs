@@ -84,6 +84,7 @@ pub(super) fn asked(call: &Notification) -> Option<Asked> {
         libc::SYS_openat => Asked::Path(at(a, b), opening(c)),
         libc::SYS_newfstatat | libc::SYS_statx => Asked::Path(at(a, b), Access::Find),
         libc::SYS_faccessat | libc::SYS_faccessat2 => Asked::Path(at(a, b), testing(c)),
+        libc::SYS_chdir => Asked::Path(here(a), Access::Find),
         libc::SYS_unlinkat => Asked::Path(at(a, b), Access::Remove),
         libc::SYS_mkdirat | libc::SYS_mknodat => Asked::Path(at(a, b), Access::Make),
         libc::SYS_symlinkat => Asked::Path(at(b, c), Access::Make),

@@ -59,8 +59,9 @@ impl<'a> Observer<'a> {
                 self.path(pid, new, Access::Replace, denials, control);
             }
             Some(Asked::Connect { address, length }) => self.connect(pid, address, length, denials, control),
-            Some(Asked::Send { data, length, address, address_length }) if self.observe.alone => {
-                match peers::question(pid, data, length) {
+            Some(Asked::Send { data, length, address, address_length }) => {
+                // With a network somebody answers.
+                match self.observe.alone.then(|| peers::question(pid, data, length)).flatten() {
                     Some(name) => denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control),
                     None => self.connect(pid, address, address_length, denials, control),
                 }
@@ -70,7 +71,7 @@ impl<'a> Observer<'a> {
                     denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control);
                 }
             }
-            Some(Asked::Send { .. } | Asked::SendMany { .. }) => {}
+            Some(Asked::SendMany { .. }) => {}
         }
     }
 
@@ -190,8 +191,20 @@ fn attempt(full: &Text, access: Access) -> Result<(), Errno> {
         Access::ReadOrMake => or_its_directory(test(full.c(), libc::R_OK)),
         // What is there already is the answer, whoever may write beside it.
         Access::Make => in_its_directory().or_else(|failed| test(full.c(), libc::F_OK).map_err(|_| failed)),
-        Access::Remove => test(full.c(), libc::F_OK).and_then(|()| in_its_directory()),
-        Access::Replace => in_its_directory(),
+        Access::Remove => test(full.c(), libc::F_OK).and_then(|()| in_its_directory()).and_then(|()| not_held(full)),
+        Access::Replace => in_its_directory().and_then(|()| not_held(full)),
+    }
+}
+
+/// Fails where a name is the place of a mount that cannot be written, which the kernel lets nobody rename, replace or
+/// remove. The name itself counts and not what a link leads to. Kernels before 5.8 do not know the call, and say nothing.
+fn not_held(full: &Text) -> Result<(), Errno> {
+    let (path, flags) = (full.c().as_ptr(), libc::AT_SYMLINK_NOFOLLOW);
+    // SAFETY: the path outlives the call.
+    let tested = unsafe { libc::syscall(libc::SYS_faccessat2, libc::AT_FDCWD, path, libc::W_OK, flags) };
+    match check_int(tested as i32) {
+        Err(Errno(libc::EROFS)) => Err(Errno(libc::EROFS)),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -63,7 +63,7 @@ fn siblings_are_one_line_and_secrets_are_never_grouped() {
 
 #[test]
 fn five_lines_are_enough_and_a_grant_can_be_pasted() {
-    let many: Vec<_> = (0..9).map(|n| blocked(Action::Network, &format!("h{n}:1"), Some(Grant::NetFull), 1)).collect();
+    let many: Vec<_> = (0..9).map(|n| blocked(Action::Syscall, &format!("call{n}"), None, 1)).collect();
     let lines = violations(&many, Path::new("/home/u"), 5);
     assert_eq!((lines.len(), lines[4].as_str()), (5, "and 5 more things were blocked; `polder explain` lists them"));
     let odd = blocked(Action::FileRead, "/opt/a b's", Some(Grant::FsRead("/opt/a b's".into())), 1);
@@ -71,4 +71,29 @@ fn five_lines_are_enough_and_a_grant_can_be_pasted() {
     assert!(line.contains(r"--allow 'fs.read=/opt/a b'\''s' lets it"), "{line}");
     let bad = blocked(Action::FileRead, "/opt/\u{1b}]0;x", Some(Grant::FsRead("/opt/\u{1b}]0;x".into())), 1);
     assert!(!violations(&[bad], Path::new("/home/u"), 5)[0].contains("--allow"));
+}
+
+#[test]
+fn what_is_made_in_a_directory_needs_that_directory_and_not_the_one_around_it() {
+    let make = |path: &str| blocked(Action::FileWrite, path, Some(Grant::FsWrite("/srv/d/e".into())), 1);
+    let lines = violations(&[make("/srv/d/e/n1"), make("/srv/d/e/n2")], Path::new("/home/u"), 5);
+    assert!(lines.iter().all(|line| line.ends_with("; --allow fs.write=/srv/d/e lets it")), "{lines:?}");
+}
+
+#[test]
+fn a_flag_is_said_once_whatever_it_allows() {
+    let name = |n: u64| blocked(Action::Network, &format!("h{n}:1"), Some(Grant::NetFull), 1);
+    let hook = |path: &str| blocked(Action::FileWrite, path, Some(Grant::FsWrite(".git/hooks".into())), 1);
+    let tool = |action| blocked(action, "/opt/x/tool", Some(Grant::FsRead("/opt/x/tool".into())), 1);
+    let hooks = [hook("/workspace/.git/hooks/a"), hook("/workspace/.git/hooks/b"), hook("/workspace/.git/hooks")];
+    let swept = Violation { layer: "sweep".to_owned(), ..hook("/workspace/.git/hooks/c") };
+    let mut found: Vec<Violation> = (0..7).map(name).collect();
+    found.extend(hooks);
+    found.extend([swept, tool(Action::Exec), tool(Action::FileRead)]);
+    expect![[r#"
+        blocked exec and file-read of /opt/x/tool (2 times); --allow fs.read=/opt/x/tool lets it
+        blocked file-write of /workspace/.git/hooks/a and 2 more; --allow fs.write=.git/hooks lets it
+        blocked network of h0:1 and 6 more; --allow net=full lets it
+        set aside file-write of /workspace/.git/hooks/c; --allow fs.write=.git/hooks lets it"#]]
+    .assert_eq(&violations(&found, Path::new("/home/u"), 5).join("\n"));
 }

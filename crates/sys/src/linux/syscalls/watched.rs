@@ -58,8 +58,9 @@ const CHANGING_OFTEN_WITH_MODE: &[(i64, u8)] = &[
     (libc::SYS_chmod, 1),
 ];
 
-/// Calls that ask whether something is there, following links; by the argument that says otherwise.
+/// Calls that ask whether something is there or go there, following links; by the argument that says otherwise.
 const FINDING: &[(i64, Option<u8>)] = &[
+    (libc::SYS_chdir, None),
     (libc::SYS_newfstatat, Some(3)),
     (libc::SYS_statx, Some(2)),
     (libc::SYS_faccessat, None),

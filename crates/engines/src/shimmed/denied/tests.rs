@@ -1,0 +1,30 @@
+use super::*;
+use crate::shimmed::testing::linux_host;
+use polder_facts::{Origin, Sourced};
+use polder_policy::{Image, built_in};
+
+fn denial(kind: DenialKind, errno: u32, target: &str) -> Denial {
+    let (target, exe) = (Some(target.as_bytes().to_vec()), None);
+    Denial { index: 0, kind, detail: errno, pid: 7, exe, target, count: 1 }
+}
+
+fn plan(image: Option<Image>) -> Plan {
+    let mut policy = built_in();
+    policy.image = image.map(|image| Sourced::new(image, Origin::Api));
+    polder_plan::compile(&policy, &linux_host(1000), &["true".into()]).expect("a plan")
+}
+
+#[test]
+fn the_host_is_not_asked_about_the_paths_of_an_image() {
+    let (image, plain) = (plan(Some(Image::Named("alpine".to_owned()))), plan(None));
+    // The host of this test has it, and so would grant it.
+    let read = denial(DenialKind::Read, ENOENT, "/etc/hostname");
+    let written = denial(DenialKind::Create, EROFS, "/opt/new");
+    let found = violation(&image, &written).expect("a violation");
+    assert!(found.grant.is_none(), "{found:?}");
+    assert!(found.note.is_some_and(|note| note.contains("the image's root is read-only")));
+    assert_eq!(violation(&image, &read), None, "the image does not have it");
+    assert_eq!(violation(&image, &denial(DenialKind::Write, ENOENT, "/no/x")), None, "nor that");
+    assert!(!is_of_image(&image, Path::new("/workspace/.git/hooks/x")), "what is shown is the host's");
+    assert!(is_of_image(&image, Path::new("/etc/hostname")) && !is_of_image(&plain, Path::new("/etc/hostname")));
+}
