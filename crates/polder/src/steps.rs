@@ -339,14 +339,14 @@ impl Doing<'_, '_> {
         &self.this.graph.nodes[place]
     }
 
-    /// The values that a step can name: only of those that it waits for, so that it is the same every time.
+    /// The values that a step can name: only of those that it waits for, directly or not, so that it is the same every time.
     fn scope(&self, place: usize, schedule: &Schedule) -> Scope {
         let mut scope = self.this.steps[place].scope(&self.this.asked);
-        scope.statuses = schedule.statuses().map(|(name, status)| (name.to_owned(), status.clone())).collect();
-        let before: BTreeSet<_> =
-            self.node(place).waits_for.iter().flatten().map(|before| &self.node(*before).name).collect();
-        scope.statuses.retain(|name, _| before.contains(name) || self.named.contains(name));
-        for name in self.this.steps[place].work.outputs() {
+        let before = self.this.graph.before(place);
+        let ended = schedule.statuses().filter(|(name, _)| before.contains(name));
+        scope.statuses = ended.map(|(name, status)| (name.to_owned(), status.clone())).collect();
+        let named = self.this.steps[place].work.outputs();
+        for name in named.into_iter().filter(|name| before.contains(name.as_str())) {
             let Some(bytes) = self.kept.get(&name) else { continue };
             let output = match std::str::from_utf8(bytes) {
                 _ if bytes.len() > OUTPUT_BYTES_MAX => Output::TooLong,
