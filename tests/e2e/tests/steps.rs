@@ -369,3 +369,12 @@ fn a_condition_asks_about_everything_that_its_step_waits_for_and_about_nothing_e
     assert_eq!((said.code, said.out.as_str()), (1, "first\none passed\nx\nx\nfar failure\napart\n"), "{}", said.err);
     assert!(said.err.contains("== far-too skipped: its `if` does not hold"), "{}", said.err);
 }
+
+#[test]
+fn a_limit_of_descriptors_is_the_steps_own_however_many_run_at_once() {
+    let text: String = (0..30).map(|n| format!("  s{n}: {{exec: 'ulimit -n; sleep 0.5'}}\n")).collect();
+    let place = place(&format!("sandboxes: {{few: {{limits: {{files: 24}}}}}}\nsandbox: few\nsteps:\n{text}"));
+    let said = steps(&place, &["-j", "30"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(said.out, "24\n".repeat(30));
+}
