@@ -41,6 +41,13 @@ fn a_run_in_a_sandbox_is_recorded_only_when_a_file_asks_for_it() {
         (Some("native"), Some("enforced"), Some(3))
     );
     assert_eq!(begin["policy"].as_str().map(str::len), Some(64));
+    // The plan is the one that the same call shows beforehand.
+    let shown = asked.says(&["run", "--dry-run", "--json", "--", "sh", "-c", "exit 3 # a-word-of-the-command"]);
+    let shown: Value = serde_json::from_str(&shown.out).expect("JSON");
+    assert!(shown["hash"].is_string(), "{shown}");
+    assert_eq!(begin["plan"], shown["hash"]);
+    let other = asked.says(&["run", "--dry-run", "--json", "--", "true"]);
+    assert_ne!(begin["plan"], serde_json::from_str::<Value>(&other.out).expect("JSON")["hash"], "the control");
     // The text of a command is nobody's business later.
     assert!(!asked.says(&["audit", "export"]).out.contains("a-word-of-the-command"));
     assert_eq!(verified(&asked).code, 0);
