@@ -171,17 +171,18 @@ impl Log {
         if file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len() > end {
             file.set_len(end).map_err(|source| self.io("write", CURRENT, source))?;
         }
-        let broken = |why| AuditError::Broken {
-            path: self.directory.join(CURRENT),
-            why: format!("has a last line that {why}"),
-        };
+        let broken =
+            |why| AuditError::Broken { path: self.directory.join(CURRENT), why: format!("has a last line that {why}") };
         last_line(&tail).map(Record::read).transpose().map_err(broken)
     }
 
     /// A log begins with a note that it is empty, so that one without a note has lost it.
     fn beginning(&self) -> Result<End, AuditError> {
         if let Some(path) = self.files_aside()?.pop() {
-            return Err(AuditError::Broken { path, why: "has records, and the note of the last one is gone".to_owned() });
+            return Err(AuditError::Broken {
+                path,
+                why: "has records, and the note of the last one is gone".to_owned(),
+            });
         }
         let beginning = End { seq: 0, hash: BEGINNING.to_owned() };
         self.note(&beginning)?;
@@ -201,7 +202,8 @@ impl Log {
             }
             Err(source) => return Err(AuditError::Io { what: "read", path, source }),
         };
-        let (tail, _) = tail(&mut file).map_err(|source| AuditError::Io { what: "read", path: path.clone(), source })?;
+        let (tail, _) =
+            tail(&mut file).map_err(|source| AuditError::Io { what: "read", path: path.clone(), source })?;
         let last = Record::read(last_line(&tail).unwrap_or_default());
         match last.map_err(|why| broken(format!("has a last line that {why}")))? {
             last if last.seq == head.seq && last.hash == head.hash => Ok(head.clone()),

@@ -99,6 +99,35 @@ fn what_cannot_be_recorded_does_not_start_where_that_is_required() {
     }
 }
 
+#[test]
+fn steps_that_cannot_be_recorded_say_so_and_an_end_counts_as_strictly_as_a_beginning() {
+    // What the log is closed for: others can enter it.
+    let open = place("audit: best_effort\n");
+    fs::create_dir_all(open.dir().join(LOG)).expect("a directory");
+    open.write("work/polder.yaml", "steps: {a: {exec: 'touch ran'}}\n");
+    for arguments in [&["steps"][..], &["steps", "--json"]] {
+        let said = open.says(arguments);
+        assert!(said.code == 0 && open.has("work/ran"), "{said:?}");
+        assert_eq!((said.out + &said.err).matches("the run cannot be recorded: ").count(), 1, "{arguments:?}");
+    }
+    // A command without a sandbox spoils the log in its middle.
+    for (mode, code) in [("best_effort", 0), ("required", 125)] {
+        for verb in ["run", "steps"] {
+            let place = place(&format!("allow_unsandboxed: true\naudit: {mode}\n"));
+            let spoil = format!("touch ran; echo >{}", place.dir().join(LOG).join("head").display());
+            place.write("work/polder.yaml", format!("steps: {{a: {{exec: '{spoil}', sandbox: none}}}}\n"));
+            let said = match verb {
+                "run" => place.says(&["run", "--engine", "none", "--", "sh", "-c", &spoil]),
+                _ => place.says(&["steps"]),
+            };
+            assert_eq!(said.code, code, "{mode} {verb}: {said:?}");
+            assert!(place.has("work/ran"), "{mode} {verb}: it ran");
+            assert!(said.err.contains("its end cannot be recorded"), "{mode} {verb}: {said:?}");
+            assert!(!said.err.contains("does not start"), "{mode} {verb}: {said:?}");
+        }
+    }
+}
+
 fn set_private(place: &Place) {
     let said = place.sh(&format!("chmod 700 ../{LOG}"));
     assert_eq!(said.code, 0, "{said:?}");

@@ -1,6 +1,6 @@
 use super::*;
-use crate::log::{CURRENT, HEAD};
 use crate::log::tests::Place;
+use crate::log::{CURRENT, HEAD};
 use crate::record::Kind;
 use serde_json::json;
 use std::fs;
