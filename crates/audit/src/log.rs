@@ -16,10 +16,12 @@ const LOCK: &str = "lock";
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// A log in a directory that only its owner can enter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Log {
     directory: PathBuf,
     file_bytes_max: u64,
+    /// Returns when what was written is on the disk. Nothing else in a test could tell whether it is.
+    sync: fn(&File) -> io::Result<()>,
 }
 
 /// Why something is not in the log.
@@ -64,13 +66,19 @@ pub(crate) struct End {
 impl Log {
     /// The log in this directory, which may not exist yet.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), file_bytes_max: FILE_BYTES_MAX }
+        Self { directory: directory.into(), file_bytes_max: FILE_BYTES_MAX, sync: File::sync_data }
     }
 
     /// The same with files of another length, for tests.
     #[cfg(test)]
     pub(crate) fn with_file_bytes_max(self, file_bytes_max: u64) -> Self {
         Self { file_bytes_max, ..self }
+    }
+
+    /// The same on another disk, for tests.
+    #[cfg(test)]
+    pub(crate) fn with_sync(self, sync: fn(&File) -> io::Result<()>) -> Self {
+        Self { sync, ..self }
     }
 
     /// Where it is.
@@ -105,14 +113,13 @@ impl Log {
             return Err(error);
         }
         if file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len() > self.file_bytes_max {
-            let aside = self.directory.join(format!("audit-{:012}.jsonl", end.seq));
-            fs::rename(&path, &aside).map_err(|source| self.io("set aside", CURRENT, source))?;
+            fs::rename(&path, self.aside(&end)).map_err(|source| self.io("set aside", CURRENT, source))?;
         }
         Ok(end.seq)
     }
 
     fn write(&self, file: &mut File, line: &str) -> Result<(), AuditError> {
-        let written = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_data());
+        let written = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| (self.sync)(file));
         written.map_err(|source| self.io("write", CURRENT, source))
     }
 
@@ -140,38 +147,67 @@ impl Log {
         Ok(file)
     }
 
-    /// The end of the log, by its last line. What a crash left of a line that was never told to anybody is removed.
+    /// Where a file goes whose last record this is.
+    fn aside(&self, end: &End) -> PathBuf {
+        self.directory.join(format!("audit-{:012}.jsonl", end.seq))
+    }
+
+    /// The end of the log, by its last line and by what was noted. They agree, or a crash came between the line and its note.
     fn end(&self, file: &mut File, head: Option<&End>) -> Result<End, AuditError> {
-        let io = |source| self.io("read", CURRENT, source);
-        let length = file.metadata().map_err(io)?.len();
-        if length == 0 {
-            // Set aside, or new: the head is all there is to continue from.
-            return Ok(head.cloned().unwrap_or_else(|| End { seq: 0, hash: BEGINNING.to_owned() }));
+        let path = || self.directory.join(CURRENT);
+        let broken = |why: String| AuditError::Broken { path: path(), why };
+        match (self.last(file)?, head) {
+            (None, None) => self.beginning(),
+            (None, Some(head)) if head.seq == 0 => Ok(head.clone()),
+            (None, Some(head)) => self.continued(head),
+            (Some(_), None) => Err(broken("has records, and the note of the last one is gone".to_owned())),
+            (Some(last), Some(head)) => follows(&last, head).map_err(broken),
         }
-        let from = length.saturating_sub(2 * LINE_BYTES_MAX as u64 + 2);
-        let mut tail = Vec::new();
-        file.seek(SeekFrom::Start(from)).map_err(io)?;
-        file.read_to_end(&mut tail).map_err(io)?;
-        let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        if whole < tail.len() {
-            let keep = from + whole as u64;
-            file.set_len(keep).map_err(|source| self.io("write", CURRENT, source))?;
-            tail.truncate(whole);
-            if tail.is_empty() {
-                return self.end(file, head);
-            }
+    }
+
+    /// The last line of the file that grows. What a crash left of a line that was never told to anybody is removed.
+    fn last(&self, file: &mut File) -> Result<Option<Record>, AuditError> {
+        let (tail, end) = tail(file).map_err(|source| self.io("read", CURRENT, source))?;
+        if file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len() > end {
+            file.set_len(end).map_err(|source| self.io("write", CURRENT, source))?;
         }
-        let broken = |why: String| AuditError::Broken { path: self.directory.join(CURRENT), why };
-        let line = tail[..tail.len() - 1].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        let last = Record::read(line).map_err(|why| broken(format!("has a last line that {why}")))?;
-        match head {
-            Some(head) if head.seq > last.seq => {
-                Err(broken(format!("ends at {}, and {} was its last record", last.seq, head.seq)))
+        let broken =
+            |why| AuditError::Broken { path: self.directory.join(CURRENT), why: format!("has a last line that {why}") };
+        last_line(&tail).map(Record::read).transpose().map_err(broken)
+    }
+
+    /// A log begins with a note that it is empty, so that one without a note has lost it.
+    fn beginning(&self) -> Result<End, AuditError> {
+        if let Some(path) = self.files_aside()?.pop() {
+            return Err(AuditError::Broken {
+                path,
+                why: "has records, and the note of the last one is gone".to_owned(),
+            });
+        }
+        let beginning = End { seq: 0, hash: BEGINNING.to_owned() };
+        self.note(&beginning)?;
+        Ok(beginning)
+    }
+
+    /// The end of a log whose last file was set aside: that file has to be there, and to end with what was noted.
+    fn continued(&self, head: &End) -> Result<End, AuditError> {
+        let path = self.aside(head);
+        let broken = |why: String| AuditError::Broken { path: path.clone(), why };
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let current = self.directory.join(CURRENT);
+                let why = format!("is empty, and {} was its last record", head.seq);
+                return Err(AuditError::Broken { path: current, why });
             }
-            Some(head) if head.seq == last.seq && head.hash != last.hash => {
-                Err(broken(format!("has another record {} than the one that was noted", last.seq)))
-            }
-            Some(_) | None => Ok(End { seq: last.seq, hash: last.hash }),
+            Err(source) => return Err(AuditError::Io { what: "read", path, source }),
+        };
+        let (tail, _) =
+            tail(&mut file).map_err(|source| AuditError::Io { what: "read", path: path.clone(), source })?;
+        let last = Record::read(last_line(&tail).unwrap_or_default());
+        match last.map_err(|why| broken(format!("has a last line that {why}")))? {
+            last if last.seq == head.seq && last.hash == head.hash => Ok(head.clone()),
+            last => Err(broken(format!("ends with another record {} than the one that was noted", last.seq))),
         }
     }
 
@@ -197,14 +233,17 @@ impl Log {
         let write = || {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true).mode(0o600);
-            options.open(&aside)?.write_all(text.as_bytes())?;
+            let mut file = options.open(&aside)?;
+            file.write_all(text.as_bytes())?;
+            // A new name for what is not on the disk yet is, after a crash, the name of an empty file.
+            (self.sync)(&file)?;
             fs::rename(&aside, self.directory.join(HEAD))
         };
         write().map_err(|source| self.io("write", HEAD, source))
     }
 
-    /// The files of the log, oldest first.
-    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
+    /// The files that were set aside, oldest first.
+    fn files_aside(&self) -> Result<Vec<PathBuf>, AuditError> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -219,6 +258,12 @@ impl Log {
             }
         }
         files.sort();
+        Ok(files)
+    }
+
+    /// The files of the log, oldest first.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
+        let mut files = self.files_aside()?;
         let current = self.directory.join(CURRENT);
         files.extend(current.exists().then_some(current));
         Ok(files)
@@ -226,13 +271,72 @@ impl Log {
 
     /// Every line of the log as it is written, oldest first.
     pub fn lines(&self) -> Result<Vec<Vec<u8>>, AuditError> {
+        Ok(self.read()?.lines)
+    }
+
+    /// The whole log at one moment: nobody writes meanwhile.
+    pub(crate) fn read(&self) -> Result<Whole, AuditError> {
+        let _lock = self.lock_shared()?;
+        let head = self.head();
         let mut lines = Vec::new();
         for path in self.files()? {
             let bytes =
                 fs::read(&path).map_err(|source| AuditError::Io { what: "read", path: path.clone(), source })?;
-            lines.extend(bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec));
+            // Behind the last line break there is no line, unless a crash left one.
+            let all = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            if !bytes.is_empty() {
+                lines.extend(all.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+            }
         }
-        Ok(lines)
+        Ok(Whole { lines, head })
+    }
+
+    /// Keeps writers away; where none has ever been there is nothing to lock.
+    fn lock_shared(&self) -> Result<Option<File>, AuditError> {
+        match File::open(self.directory.join(LOCK)) {
+            Ok(file) => file.lock_shared().map(|()| Some(file)).map_err(|source| self.io("lock", LOCK, source)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(self.io("lock", LOCK, source)),
+        }
+    }
+}
+
+/// Everything that is in the directory of a log.
+pub(crate) struct Whole {
+    pub(crate) lines: Vec<Vec<u8>>,
+    /// What was noted as the end, if that can be read.
+    pub(crate) head: Result<Option<End>, AuditError>,
+}
+
+/// The end of a file, up to its last line break, and where that is.
+fn tail(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(2 * LINE_BYTES_MAX as u64 + 2);
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(length - from).read_to_end(&mut tail)?;
+    tail.truncate(tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+    let end = from + tail.len() as u64;
+    Ok((tail, end))
+}
+
+/// The last line of what ends with a line break.
+fn last_line(tail: &[u8]) -> Option<&[u8]> {
+    tail.strip_suffix(b"\n")?.rsplit(|byte| *byte == b'\n').next()
+}
+
+/// The end of a log with this last record and this note; an error is why they do not go together. One record may be
+/// written and not yet noted; more than that, nobody writes.
+fn follows(last: &Record, head: &End) -> Result<End, String> {
+    let (is_noted, is_next) = (last.hash == head.hash, last.prev == head.hash);
+    if last.seq == head.seq && is_noted || last.seq == head.seq + 1 && is_next {
+        Ok(End { seq: last.seq, hash: last.hash.clone() })
+    } else if head.seq > last.seq {
+        Err(format!("ends at {}, and {} was its last record", last.seq, head.seq))
+    } else if head.seq == last.seq {
+        Err(format!("has another record {} than the one that was noted", last.seq))
+    } else {
+        Err(format!("ends at {}, which does not follow record {} as it was noted", last.seq, head.seq))
     }
 }
 

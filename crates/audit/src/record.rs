@@ -74,6 +74,9 @@ impl Record {
     /// Reads a line and checks that its hash is its own.
     pub(crate) fn read(line: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(line).map_err(|_| "is not text")?;
+        if text.is_empty() {
+            return Err("is empty");
+        }
         let (covered, hash) = text
             .len()
             .checked_sub(SEAM.len() + HASH_LETTERS + END.len())

@@ -1,6 +1,6 @@
 //! Reading the whole log and naming what does not fit together.
 
-use crate::log::{AuditError, Log};
+use crate::log::{AuditError, Log, Whole};
 use crate::record::{BEGINNING, Record};
 use std::fmt;
 
@@ -57,6 +57,17 @@ pub enum Finding {
     },
     /// The record that was noted, here or by the caller, is not in the log.
     Replaced,
+    /// The log goes on behind the record that was noted, by more than a crash can leave there.
+    Prolonged {
+        /// The last one that is there.
+        last: u64,
+        /// The one that was noted as the last.
+        noted: u64,
+    },
+    /// There are records, and no note of the last one.
+    Unnoted,
+    /// What was noted as the end names no record.
+    BrokenNote,
 }
 
 impl fmt::Display for Finding {
@@ -71,14 +82,18 @@ impl fmt::Display for Finding {
                 write!(f, "the log ends at record {last}, and record {noted} was written")
             }
             Self::Replaced => f.write_str("the record that was noted as the last is not in the log"),
+            Self::Prolonged { last, noted } => {
+                write!(f, "the log ends at record {last}, and record {noted} was noted as the last")
+            }
+            Self::Unnoted => f.write_str("the note of the last record is gone"),
+            Self::BrokenNote => f.write_str("the note of the last record names none"),
         }
     }
 }
 
 /// Checks every line, the chain, and that what was noted as the end is there. `known` is a hash that the caller kept.
 pub fn verify(log: &Log, known: Option<&str>) -> Result<Verified, AuditError> {
-    let lines = log.lines()?;
-    let noted = log.head()?;
+    let Whole { lines, head } = log.read()?;
     let (mut findings, mut seen) = (Vec::new(), Vec::new());
     // The last good record, and whether a bad line came after it: then the chain cannot be judged there.
     let (mut last, mut gap) = ((0u64, BEGINNING.to_owned()), false);
@@ -105,13 +120,16 @@ pub fn verify(log: &Log, known: Option<&str>) -> Result<Verified, AuditError> {
         last = (record.seq.max(last.0), record.hash);
     }
     let has = |hash: &str| seen.iter().any(|(_, known)| known == hash);
-    if let Some(noted) = &noted {
-        if noted.seq > last.0 {
-            findings.push(Finding::Truncated { last: last.0, noted: noted.seq });
-        } else if !has(&noted.hash) {
-            findings.push(Finding::Replaced);
-        }
-    }
+    findings.extend(match head {
+        Ok(None) if lines.is_empty() => None,
+        Ok(None) => Some(Finding::Unnoted),
+        Ok(Some(noted)) if noted.seq > last.0 => Some(Finding::Truncated { last: last.0, noted: noted.seq }),
+        Ok(Some(noted)) if last.0 > noted.seq + 1 => Some(Finding::Prolonged { last: last.0, noted: noted.seq }),
+        // A log that has only begun has no record to be noted.
+        Ok(Some(noted)) => (noted.seq > 0 && !has(&noted.hash)).then_some(Finding::Replaced),
+        Err(AuditError::Broken { .. }) => Some(Finding::BrokenNote),
+        Err(other) => return Err(other),
+    });
     if known.is_some_and(|known| !has(known)) {
         findings.push(Finding::Replaced);
     }

@@ -6,11 +6,11 @@ use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use crate::service::{self, Asked};
 use crate::workspace::escaped;
+use polder::audit::Unrecorded;
 use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
     Violation,
 };
-use polder_audit::AuditError;
 use polder_run::{HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
@@ -76,7 +76,7 @@ pub(crate) struct Over {
     /// The workspace that holds what the command changed.
     pub(crate) changes: Option<String>,
     /// Whether the end is in the log, where it has to be.
-    pub(crate) recorded: Result<(), AuditError>,
+    pub(crate) recorded: Result<(), Unrecorded>,
 }
 
 /// Runs what was planned, with our own streams or as events on stdout, to its end.
@@ -107,7 +107,7 @@ pub(crate) fn carry_out(
     let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
     // Nobody looks at it any more who would mind.
     let _ = teller.line.clear();
-    let recorded = entry.end(&ended);
+    let recorded = entry.end(&ended).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let violations = noting.violations().to_vec();
     keep(noting, &ended);
     Ok(Over { outcome: ended?, violations, changes: teller.changes, recorded })

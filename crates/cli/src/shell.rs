@@ -82,7 +82,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     let _ = line.clear();
     let entered = raw.transpose().map(drop);
     warnings.iter().for_each(|text| say(&format!("warning: {text}")));
-    let recorded = entry.end(&result);
+    let recorded = entry.end(&result).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let blocked = text::violations(noting.violations(), &home, LINES_MAX.saturating_sub(changes.iter().len()));
     keep(noting, &result);
     recorded?;

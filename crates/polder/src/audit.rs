@@ -43,11 +43,13 @@ pub(crate) struct Recorder {
 #[must_use = "a run that began has to end in the log"]
 pub struct Entry {
     begun: Option<(Log, u64)>,
+    /// Whether an end that cannot be recorded is an error.
+    strict: bool,
     warning: Option<String>,
     span: Span,
 }
 
-/// Why a run does not start: it would not be in the log.
+/// Why a run does not start, or why its end is an error: it would not be in the log.
 #[derive(Debug, thiserror::Error)]
 pub enum Unrecorded {
     /// The log cannot take it.
@@ -56,6 +58,9 @@ pub enum Unrecorded {
     /// There is no place for a log.
     #[error("the run cannot be recorded, so it does not start: there is no home directory; set HOME or XDG_STATE_HOME")]
     Nowhere,
+    /// The log cannot take the end of a run that has ended.
+    #[error("the run has ended, and its end cannot be recorded")]
+    End(#[source] AuditError),
 }
 
 impl Recorder {
@@ -90,7 +95,7 @@ impl Recorder {
             None => (unsandboxed || weaker, unsandboxed),
         };
         if !recorded {
-            return Ok(Entry { begun: None, warning: None, span: self.span(chosen) });
+            return Ok(Entry { begun: None, strict, warning: None, span: self.span(chosen) });
         }
         let written = match &self.directory {
             Some(directory) => {
@@ -103,9 +108,9 @@ impl Recorder {
             None => Err(Unrecorded::Nowhere),
         };
         match written {
-            Ok(begun) => Ok(Entry { begun: Some(begun), warning: None, span: self.span(chosen) }),
+            Ok(begun) => Ok(Entry { begun: Some(begun), strict, warning: None, span: self.span(chosen) }),
             Err(error) if strict => Err(Error::Unrecorded(error)),
-            Err(error) => Ok(Entry { begun: None, warning: Some(whole(&error)), span: self.span(chosen) }),
+            Err(error) => Ok(Entry { begun: None, strict, warning: Some(whole(&error)), span: self.span(chosen) }),
         }
     }
 
@@ -143,8 +148,9 @@ impl Entry {
         self.span.clone()
     }
 
-    /// Writes down how it ended. The run is over, so all that is left to do about an error is to tell it.
-    pub fn end<E: std::error::Error>(self, ended: &Result<Outcome, E>) -> Result<(), AuditError> {
+    /// Writes down how it ended. The run is over, so all that is left to do about an error is to tell it: as an error where
+    /// records are required, else as a warning, which is the answer.
+    pub fn end<E: std::error::Error>(self, ended: &Result<Outcome, E>) -> Result<Option<String>, Unrecorded> {
         match ended {
             Ok(outcome) => {
                 self.span.record("exit_code", outcome.exit_code());
@@ -156,7 +162,7 @@ impl Entry {
             // The text of an error may name what the command was; that it was one is enough.
             Err(_) => drop(self.span.record("error", true)),
         }
-        let Some((log, begin)) = self.begun else { return Ok(()) };
+        let Some((log, begin)) = self.begun else { return Ok(None) };
         let how = match ended {
             Ok(outcome) => json!({
                 "exitCode": outcome.exit_code(),
@@ -167,7 +173,11 @@ impl Entry {
             }),
             Err(error) => json!({"error": error.to_string()}),
         };
-        log.append(Kind::RunEnd, &json!({"begin": begin, "outcome": how})).map(drop)
+        match log.append(Kind::RunEnd, &json!({"begin": begin, "outcome": how})).map_err(Unrecorded::End) {
+            Ok(_) => Ok(None),
+            Err(error) if self.strict => Err(error),
+            Err(error) => Ok(Some(whole(&error))),
+        }
     }
 }
 

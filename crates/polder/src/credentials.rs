@@ -4,7 +4,7 @@
 //! engines to judge.
 
 use crate::error::Error;
-use polder_facts::{Event, EventKind, Output, Sourced};
+use polder_facts::{Event, EventKind, Grant, Output, Sourced, Violation};
 use polder_plan::filter_environment;
 use polder_policy::{Credential, EnvPattern, Fault, Faults, Policy, Via};
 use polder_secrets::{APP_VARIABLES, GITHUB_APP, Keeper, Redactor, Secret, place_github};
@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 /// The one credential that has a known form as variables.
 const GITHUB: &str = "github";
+
+/// What stands in the place of a grant that cannot be told.
+const NO_GRANT: &str = "what would allow it names a secret of the run, and is not told";
 
 /// The secrets of a run.
 #[derive(Clone, Debug)]
@@ -121,11 +124,8 @@ impl Redaction {
                 EventKind::Output(Output::Stderr, self.stderr.end()),
                 exit,
             ],
-            EventKind::Violation(mut violation) => {
-                violation.target = self.clean(&violation.target);
-                violation.exe = violation.exe.map(|exe| self.clean(&exe));
-                vec![EventKind::Violation(violation)]
-            }
+            EventKind::Violation(violation) => vec![EventKind::Violation(self.cleaned(violation))],
+            EventKind::Warning(text) => vec![EventKind::Warning(self.clean(&text))],
             other => vec![other],
         };
         let told = kinds.into_iter().filter(|kind| !matches!(kind, EventKind::Output(_, bytes) if bytes.is_empty()));
@@ -134,6 +134,21 @@ impl Redaction {
             Event { run: run.clone(), seq: self.seq, time, kind }
         });
         numbered.collect()
+    }
+
+    /// What was denied. A grant that names a secret cannot be written down: it is a line of a file or of a call, and a
+    /// grant with something else in its place would allow something else.
+    fn cleaned(&self, violation: Violation) -> Violation {
+        let Violation { action, target, rule, layer, pid, exe, count, grant, note } = violation;
+        let is_clean = |grant: &Grant| {
+            let text = grant.to_string();
+            self.clean(&text) == text
+        };
+        let had = grant.is_some();
+        let grant = grant.filter(is_clean);
+        let note = if had && grant.is_none() { Some(NO_GRANT.to_owned()) } else { note.map(|note| self.clean(&note)) };
+        let (target, rule, exe) = (self.clean(&target), self.clean(&rule), exe.map(|exe| self.clean(&exe)));
+        Violation { action, target, rule, layer, pid, exe, count, grant, note }
     }
 
     /// A text of its own, not a piece of a stream.

@@ -74,6 +74,7 @@ mod shim;
 mod steps;
 mod survey;
 pub mod trust;
+mod warnings;
 
 pub use credentials::{Redaction, Secrets};
 pub use error::Error;

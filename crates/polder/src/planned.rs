@@ -1,10 +1,11 @@
 //! A decided run: look at it, then let it happen.
 
-use crate::audit::{Entry, Recorder, Unrecorded};
+use crate::audit::{Entry, Recorder};
 use crate::credentials::Secrets;
 use crate::error::Error;
 use crate::events::Events;
 use crate::noting::Noting;
+use crate::warnings::Warnings;
 use polder_engine::Fit;
 use polder_facts::{Event, EventKind, HostFacts, Outcome, Output};
 use polder_plan::Plan;
@@ -144,10 +145,17 @@ impl Planned {
         // Who uses the library hears everything anyway; only the command line keeps records.
         let Begun { chosen, entry, secrets, noting: _ } = self.begin()?;
         let mut redaction = secrets.redaction();
-        let sink = &mut |event| redaction.pass(event).into_iter().try_for_each(&mut *sink);
+        let mut warnings = Warnings::new(entry.warning());
+        let told = &mut *sink;
+        let sink = &mut |event| {
+            redaction.pass(event).into_iter().flat_map(|event| warnings.pass(event)).try_for_each(&mut *told)
+        };
         let supervision = Supervision { signals: None, ahead: None, session, parting: Parting::Wait, sink };
         let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
-        entry.end(&ended).map_err(Unrecorded::Log)?;
+        if let Some(warning) = entry.end(&ended)?.and_then(|text| warnings.warning(text)) {
+            // The run is over: whether anybody listens any more does not matter.
+            let _ = told(warning);
+        }
         Ok(ended?)
     }
 

@@ -4,11 +4,12 @@ mod beside;
 
 pub use beside::PlannedService;
 
-use crate::audit::{Recorder, Unrecorded};
+use crate::audit::Recorder;
 use crate::config::Said;
 use crate::credentials::{self, Placed};
 use crate::error::Error;
 use crate::planned::{Begun, Planned};
+use crate::warnings::Warnings;
 use beside::Attended;
 use polder_facts::{Ending, Event, EventKind, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
@@ -339,14 +340,14 @@ impl Doing<'_, '_> {
         &self.this.graph.nodes[place]
     }
 
-    /// The values that a step can name: only of those that it waits for, so that it is the same every time.
+    /// The values that a step can name: only of those that it waits for, directly or not, so that it is the same every time.
     fn scope(&self, place: usize, schedule: &Schedule) -> Scope {
         let mut scope = self.this.steps[place].scope(&self.this.asked);
-        scope.statuses = schedule.statuses().map(|(name, status)| (name.to_owned(), status.clone())).collect();
-        let before: BTreeSet<_> =
-            self.node(place).waits_for.iter().flatten().map(|before| &self.node(*before).name).collect();
-        scope.statuses.retain(|name, _| before.contains(name) || self.named.contains(name));
-        for name in self.this.steps[place].work.outputs() {
+        let before = self.this.graph.before(place);
+        let ended = schedule.statuses().filter(|(name, _)| before.contains(name));
+        scope.statuses = ended.map(|(name, status)| (name.to_owned(), status.clone())).collect();
+        let named = self.this.steps[place].work.outputs();
+        for name in named.into_iter().filter(|name| before.contains(name.as_str())) {
             let Some(bytes) = self.kept.get(&name) else { continue };
             let output = match std::str::from_utf8(bytes) {
                 _ if bytes.len() > OUTPUT_BYTES_MAX => Output::TooLong,
@@ -517,8 +518,9 @@ fn carry_out(
     let planned = Planned::new(prepared, policy.clone(), recorder.clone(), secrets);
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     let mut redaction = secrets.redaction();
+    let mut warnings = Warnings::new(entry.warning());
     let sink = &mut |event| {
-        redaction.pass(event).into_iter().try_for_each(|event| {
+        redaction.pass(event).into_iter().flat_map(|event| warnings.pass(event)).try_for_each(|event| {
             noting.hear(&event);
             tell(event)
         })
@@ -531,7 +533,10 @@ fn carry_out(
     {
         *ending = Ending::Interrupted(wait::TERMINATE);
     }
-    entry.end(&ended).map_err(Unrecorded::Log)?;
+    if let Some(warning) = entry.end(&ended)?.and_then(|text| warnings.warning(text)) {
+        // The run is over: whether anybody listens any more does not matter.
+        let _ = tell(warning);
+    }
     // A service that has done its work is ended by its step, and there is nothing to explain.
     let wanted = policy.beside.is_none() || !matches!(&ended, Ok(outcome) if is_wanted(outcome));
     // A record is a help, and a step did what it did without it.

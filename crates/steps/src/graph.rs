@@ -64,7 +64,7 @@ impl Graph {
     }
 
     /// The names of everything that a step waits for, directly or not.
-    pub(crate) fn before(&self, place: usize) -> BTreeSet<&str> {
+    pub fn before(&self, place: usize) -> BTreeSet<&str> {
         let (mut names, mut open) = (BTreeSet::new(), vec![place]);
         while let Some(place) = open.pop() {
             for before in self.nodes[place].waits_for.iter().flatten() {

@@ -99,7 +99,7 @@ impl Subscriber for Collector {
         self.with(|spans| {
             if let Some((span, _)) = spans.open.get_mut(&id.into_u64()) {
                 let prefix = prefix_of(span);
-                span.failed |= fields.0.iter().any(|(name, value)| name == "exit_code" && *value != Value::Number(0));
+                span.failed |= fields.0.iter().any(|(name, value)| is_failure(name, value));
                 span.attributes.extend(fields.named(&prefix));
             }
         });
@@ -163,6 +163,15 @@ impl Subscriber for Collector {
     }
 }
 
+/// Whether this says that a run failed: its command did, or it never came to a code.
+fn is_failure(name: &str, value: &Value) -> bool {
+    match name {
+        "exit_code" => *value != Value::Number(0),
+        "error" => *value == Value::Flag(true),
+        _ => false,
+    }
+}
+
 /// The word in front of the names of a span.
 fn prefix_of(span: &Span) -> String {
     span.name.split('.').next().unwrap_or_default().to_owned()
@@ -214,3 +223,6 @@ impl Visit for Fields {
         self.0.push((field.name().to_owned(), Value::Text(format!("{value:?}"))));
     }
 }
+
+#[cfg(test)]
+mod tests;

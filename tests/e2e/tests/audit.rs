@@ -41,6 +41,13 @@ fn a_run_in_a_sandbox_is_recorded_only_when_a_file_asks_for_it() {
         (Some("native"), Some("enforced"), Some(3))
     );
     assert_eq!(begin["policy"].as_str().map(str::len), Some(64));
+    // The plan is the one that the same call shows beforehand.
+    let shown = asked.says(&["run", "--dry-run", "--json", "--", "sh", "-c", "exit 3 # a-word-of-the-command"]);
+    let shown: Value = serde_json::from_str(&shown.out).expect("JSON");
+    assert!(shown["hash"].is_string(), "{shown}");
+    assert_eq!(begin["plan"], shown["hash"]);
+    let other = asked.says(&["run", "--dry-run", "--json", "--", "true"]);
+    assert_ne!(begin["plan"], serde_json::from_str::<Value>(&other.out).expect("JSON")["hash"], "the control");
     // The text of a command is nobody's business later.
     assert!(!asked.says(&["audit", "export"]).out.contains("a-word-of-the-command"));
     assert_eq!(verified(&asked).code, 0);
@@ -89,6 +96,35 @@ fn what_cannot_be_recorded_does_not_start_where_that_is_required() {
         spoil(&none);
         let said = none.says(&["run", "--engine", "none", "--", "touch", "ran"]);
         assert!(said.code == 125 && !none.has("work/ran"), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn steps_that_cannot_be_recorded_say_so_and_an_end_counts_as_strictly_as_a_beginning() {
+    // What the log is closed for: others can enter it.
+    let open = place("audit: best_effort\n");
+    fs::create_dir_all(open.dir().join(LOG)).expect("a directory");
+    open.write("work/polder.yaml", "steps: {a: {exec: 'touch ran'}}\n");
+    for arguments in [&["steps"][..], &["steps", "--json"]] {
+        let said = open.says(arguments);
+        assert!(said.code == 0 && open.has("work/ran"), "{said:?}");
+        assert_eq!((said.out + &said.err).matches("the run cannot be recorded: ").count(), 1, "{arguments:?}");
+    }
+    // A command without a sandbox spoils the log in its middle.
+    for (mode, code) in [("best_effort", 0), ("required", 125)] {
+        for verb in ["run", "steps"] {
+            let place = place(&format!("allow_unsandboxed: true\naudit: {mode}\n"));
+            let spoil = format!("touch ran; echo >{}", place.dir().join(LOG).join("head").display());
+            place.write("work/polder.yaml", format!("steps: {{a: {{exec: '{spoil}', sandbox: none}}}}\n"));
+            let said = match verb {
+                "run" => place.says(&["run", "--engine", "none", "--", "sh", "-c", &spoil]),
+                _ => place.says(&["steps"]),
+            };
+            assert_eq!(said.code, code, "{mode} {verb}: {said:?}");
+            assert!(place.has("work/ran"), "{mode} {verb}: it ran");
+            assert!(said.err.contains("its end cannot be recorded"), "{mode} {verb}: {said:?}");
+            assert!(!said.err.contains("does not start"), "{mode} {verb}: {said:?}");
+        }
     }
 }
 

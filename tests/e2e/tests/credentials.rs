@@ -83,6 +83,40 @@ fn the_token_is_in_no_output_no_event_no_plan_no_log_and_no_file() {
 }
 
 #[test]
+fn what_was_blocked_is_told_without_the_token_and_so_is_the_grant() {
+    let place = place();
+    let ext = place.dir().join("ext");
+    place.write(format!("ext/{TOKEN}/there"), "");
+    let touch = format!("touch {}/$GITHUB_TOKEN/n; true", ext.display());
+    place.write("work/polder.yaml", format!("steps: {{a: {{exec: '{touch}'}}}}\n"));
+    let mut told = String::new();
+    for arguments in [
+        &["run", "--", "sh", "-c", &touch][..],
+        &["run", "--json", "--", "sh", "-c", &touch],
+        &["steps"],
+        &["steps", "--json"],
+        &["explain"],
+        &["explain", "--json"],
+        &["learn", "--to", "../learnt.yaml", "--", "sh", "-c", &touch],
+        &["learn", "--to", "../learnt.yaml", "--json", "--", "sh", "-c", &touch],
+        &["audit", "export"],
+    ] {
+        let said = run(&place, arguments);
+        let all = said.out + &said.err;
+        assert!(!all.contains(TOKEN), "{arguments:?}: {all}");
+        told += &all;
+    }
+    let blocked = format!("{}/***/n", ext.display());
+    assert!(told.contains(&blocked) && told.contains("names a secret of the run"), "{told}");
+    let found = place.sh(&format!("grep -rl {TOKEN} .. ; true"));
+    assert_eq!(found.out, "", "nothing is written to a disk");
+    // The control: where that text is nobody's secret, the grant names it.
+    let touch = touch.replace("$GITHUB_TOKEN", TOKEN);
+    let said = run(&place, &["run", "--sandbox", "without", "--", "sh", "-c", &touch]);
+    assert!(said.err.contains(&format!("--allow fs.write={}/{TOKEN}", ext.display())), "{said:?}");
+}
+
+#[test]
 fn what_is_missing_or_not_known_stops_the_run_with_the_place() {
     let place = place();
     let said = place.says(&["run", "--", "touch", "ran"]);

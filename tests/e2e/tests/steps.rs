@@ -349,3 +349,32 @@ if '\x1b' in table or 'passed' not in table: sys.exit(repr(table))
     let said = steps(&place, &[]);
     assert!(!said.err.contains('\x1b') && !said.err.contains("[1/3]"), "{said:?}");
 }
+
+#[test]
+fn a_condition_asks_about_everything_that_its_step_waits_for_and_about_nothing_else() {
+    let place = place(
+        "steps:
+  one: {exec: 'echo first'}
+  two: {exec: 'true', depends_on: one}
+  three: {exec: 'echo one {{ steps.one.status }}', depends_on: two, if: 'steps.one.status == \"passed\"'}
+  bad: {exec: 'echo x; exit 1', continue_on_failure: true}
+  after-bad: {exec: 'echo {{ outputs.bad }}', depends_on: bad}
+  far: {exec: 'echo far failure', depends_on: after-bad, if: 'failure()'}
+  far-too: {exec: 'echo never', depends_on: after-bad, if: 'success()'}
+  apart: {exec: 'echo apart', depends_on: two, if: 'success()'}
+",
+    );
+    // One after the other, so that what `apart` does not wait for has ended before it, too.
+    let said = steps(&place, &["-j", "1"]);
+    assert_eq!((said.code, said.out.as_str()), (1, "first\none passed\nx\nx\nfar failure\napart\n"), "{}", said.err);
+    assert!(said.err.contains("== far-too skipped: its `if` does not hold"), "{}", said.err);
+}
+
+#[test]
+fn a_limit_of_descriptors_is_the_steps_own_however_many_run_at_once() {
+    let text: String = (0..30).map(|n| format!("  s{n}: {{exec: 'ulimit -n; sleep 0.5'}}\n")).collect();
+    let place = place(&format!("sandboxes: {{few: {{limits: {{files: 24}}}}}}\nsandbox: few\nsteps:\n{text}"));
+    let said = steps(&place, &["-j", "30"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(said.out, "24\n".repeat(30));
+}

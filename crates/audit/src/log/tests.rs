@@ -1,5 +1,6 @@
 use super::*;
 use crate::verify::{Finding, verify};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A directory of one test, removed with everything in it.
@@ -97,4 +98,72 @@ fn nothing_is_added_to_a_log_that_lost_its_end() {
     fs::write(&path, text.lines().next().unwrap().to_owned() + "\n").unwrap();
     let error = place.log().append(Kind::RunBegin, &json!({})).unwrap_err().to_string();
     assert!(error.contains("ends at 1, and 3 was its last record"), "{error}");
+}
+
+#[test]
+fn nothing_is_added_to_a_log_whose_file_is_gone() {
+    let place = Place::new();
+    for _ in 0..3 {
+        place.log().append(Kind::RunBegin, &json!({})).unwrap();
+    }
+    fs::remove_file(place.0.join(CURRENT)).unwrap();
+    for _ in 0..2 {
+        let error = place.log().append(Kind::RunBegin, &json!({})).unwrap_err().to_string();
+        assert!(error.contains("is empty, and 3 was its last record"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_was_set_aside_ends_with_what_was_noted() {
+    let place = Place::new();
+    let log = place.log().with_file_bytes_max(1);
+    log.append(Kind::RunBegin, &json!({})).unwrap();
+    log.append(Kind::RunBegin, &json!({})).unwrap();
+    let [first, second] = &log.files().unwrap()[..] else { panic!("each in a file of its own") };
+    let text = fs::read_to_string(second).unwrap();
+    fs::copy(first, second).unwrap();
+    let error = log.append(Kind::RunBegin, &json!({})).unwrap_err().to_string();
+    assert!(error.contains("ends with another record 1 than the one that was noted"), "{error}");
+    // And a note that is gone is missed also where nothing else is in the file that grows.
+    fs::write(second, text).unwrap();
+    let noted = fs::read_to_string(place.0.join(HEAD)).unwrap();
+    fs::remove_file(place.0.join(HEAD)).unwrap();
+    assert!(matches!(log.append(Kind::RunBegin, &json!({})), Err(AuditError::Broken { .. })));
+    fs::write(place.0.join(HEAD), noted).unwrap();
+    assert_eq!(log.append(Kind::RunBegin, &json!({})).unwrap(), 3, "the control");
+}
+
+/// A disk that takes everything but one file.
+fn refusing(file: &File, name: &str) -> io::Result<()> {
+    let path = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    if path.ends_with(name) { Err(io::Error::other("not on the disk")) } else { Ok(()) }
+}
+
+#[test]
+fn what_is_not_on_the_disk_is_not_in_the_log() {
+    let place = Place::new();
+    place.log().append(Kind::RunBegin, &json!({})).unwrap();
+    for sync in [|file: &File| refusing(file, CURRENT), |file: &File| refusing(file, "head.new")] {
+        let error = place.log().with_sync(sync).append(Kind::RunBegin, &json!({})).unwrap_err();
+        assert!(matches!(&error, AuditError::Io { source, .. } if source.to_string() == "not on the disk"), "{error}");
+        let verified = verify(&place.log(), None).unwrap();
+        assert_eq!((verified.records, verified.findings), (1, vec![]));
+    }
+    assert_eq!(place.log().append(Kind::RunBegin, &json!({})).unwrap(), 2, "the control");
+}
+
+#[test]
+fn a_record_that_a_crash_left_without_its_note_counts() {
+    let place = Place::new();
+    let head = place.0.join(HEAD);
+    place.log().append(Kind::RunBegin, &json!({})).unwrap();
+    let mut before = fs::read(&head).unwrap();
+    for seq in 2..=4 {
+        assert_eq!(place.log().append(Kind::RunBegin, &json!({})).unwrap(), seq);
+        // As if nobody had come to note it.
+        let noted = fs::read(&head).unwrap();
+        fs::write(&head, before).unwrap();
+        assert_eq!(verify(&place.log(), None).unwrap().findings, vec![]);
+        before = noted;
+    }
 }

@@ -8,6 +8,7 @@ use super::creds;
 use super::image::{FinishImage, GroundImage, InsideImage, List};
 use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Root, Source, Step};
 use super::{landlock, mount, net};
+use crate::keeper::OPEN_FILES;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -279,9 +280,10 @@ pub(crate) fn make(steps: List<'_, Step<&CStr>>) -> Result<(), Failure> {
     take_steps(steps, Identity::HostRoot, &mut [], None)
 }
 
-/// Gives up everything but the filter, which comes with the command.
+/// Gives up everything but the filter, which comes with the command, and descriptors, of which we still have those of our
+/// caller: see [`limit_descriptors`].
 pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
-    for limit in inside.rlimits.iter() {
+    for limit in inside.rlimits.iter().filter(|limit| limit.resource != OPEN_FILES) {
         at(Stage::Limits, lower_limit(limit.resource, limit.value))?;
     }
     at(Stage::Privileges, creds::drop_all())?;
@@ -289,6 +291,15 @@ pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
     at(Stage::Privileges, creds::not_dumpable())?;
     if let Some(landlock) = &inside.landlock {
         at(Stage::Landlock, landlock::restrict(landlock.abi, landlock.rules.iter()))?;
+    }
+    Ok(())
+}
+
+/// Limits how many descriptors there may be. The limit is one of their numbers: as long as we have what our caller had open,
+/// a caller of many runs at once, nothing could be opened any more.
+pub(crate) fn limit_descriptors(inside: &InsideImage<'_>) -> Result<(), Failure> {
+    for limit in inside.rlimits.iter().filter(|limit| limit.resource == OPEN_FILES) {
+        at(Stage::Limits, lower_limit(limit.resource, limit.value))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Handed, Stage, at, build, finish, give_up, make, number_of, prepare};
+use super::child::{Failure, Handed, Stage, at, build, finish, give_up, limit_descriptors, make, number_of, prepare};
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::listener::Listener;
 use super::recipe::{NetNamespace, Swept};
@@ -198,6 +198,7 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     // Nobody closes what is kept: it ends with us.
     let kept = kept.map(IntoRawFd::into_raw_fd);
     close_all_but(control.as_raw_fd(), kept).map_err(stage(Stage::Descriptors))?;
+    limit_descriptors(&inside).map_err(failed)?;
 
     let listener = Listener::new(&inside).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
