@@ -35,6 +35,11 @@ enum Entry {
     Applied {
         left: Vec<(Relative, Option<Stamp>)>,
     },
+    /// The same paths have other numbers and stamps, and the same content.
+    Renewed {
+        inodes: Vec<u64>,
+        left: Vec<(Relative, Option<Stamp>)>,
+    },
     Reverting,
 }
 
@@ -93,6 +98,11 @@ impl Journal {
         write(&self.file, &Entry::Applied { left: left.to_vec() })
     }
 
+    /// Says anew how an apply left its paths, in the order in which it was said before.
+    pub(crate) fn renewed(&mut self, record: &Record) -> io::Result<()> {
+        write(&self.file, &Entry::Renewed { inodes: record.inodes.clone(), left: record.left.clone() })
+    }
+
     pub(crate) fn reverting(&mut self) -> io::Result<()> {
         write(&self.file, &Entry::Reverting)
     }
@@ -144,6 +154,10 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
             (Entry::Applied { left }, Some(record)) => {
                 record.left = left;
                 record.stage = Stage::Applied;
+            }
+            (Entry::Renewed { inodes, left }, Some(record)) => {
+                record.inodes = inodes;
+                record.left = left;
             }
             (Entry::Reverting, Some(record)) => record.stage = Stage::Reverting,
             _ => return Err(wrong("has its lines in no order that can be")),
