@@ -283,7 +283,7 @@ impl Workspace {
             journal::sync_directory(&self.place.join(JOURNAL))?;
             Ok(refused)
         };
-        let name = self.about.name.to_string();
+        let name = self.full_name();
         back().map_err(|source| ApplyError::Stuck { name, first: io::Error::other("interrupted"), source })
     }
 

@@ -78,7 +78,9 @@ fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
     while let Some(directory) = above {
         if moved.contains(&directory) {
             let shown = crate::visible_name(directory.as_path().as_os_str().as_encoded_bytes());
-            return Some(format!("the host put another directory at `{shown}` since the run began, or changed its bits"));
+            return Some(format!(
+                "the host put another directory at `{shown}` since the run began, or changed its bits"
+            ));
         }
         above = directory.parent_below_root();
     }

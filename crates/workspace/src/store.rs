@@ -14,6 +14,7 @@ use crate::workspace::{ABOUT, UPPER, WORK, Workspace};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
 use sha2::{Digest, Sha256};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
@@ -138,6 +139,14 @@ pub enum StoreError {
     #[error("there is no workspace for `{}`; `polder run --cow` begins one", root.display())]
     NoneHere {
         /// The tree.
+        root: PathBuf,
+    },
+    /// The only one of that name belongs to another tree.
+    #[error("the workspace `{name}` belongs to `{tree}`; call polder there, or with `-C {tree}`", tree = root.display())]
+    Elsewhere {
+        /// The name.
+        name: Name,
+        /// Its tree.
         root: PathBuf,
     },
     /// Several trees have one of that name.
@@ -401,23 +410,45 @@ impl Store {
     /// The newest workspace of the tree that `directory` lies in.
     pub fn newest(&self, directory: &Path) -> Result<Workspace, StoreError> {
         let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        let newest = self.list()?.into_iter().find(|workspace| workspace.covers(&here));
-        newest.ok_or(StoreError::NoneHere { root: here })
+        let newest = innermost(self.list()?, &here);
+        newest.map_err(|_| StoreError::NoneHere { root: here })
+    }
+
+    /// The workspace of this name that belongs to the tree which `directory` lies in. For whoever changes or removes
+    /// something: one name can be used for many trees.
+    pub fn find_here(&self, name: &Name, directory: &Path) -> Result<Workspace, StoreError> {
+        let found = self.find(name, directory)?;
+        let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        if found.covers(&here).is_none() {
+            return Err(StoreError::Elsewhere { name: name.clone(), root: found.about.root });
+        }
+        Ok(found)
     }
 
     /// The workspace of this name: that of the tree which `directory` lies in, or the only one.
     pub fn find(&self, name: &Name, directory: &Path) -> Result<Workspace, StoreError> {
         let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        let mut all: Vec<_> = self.list()?.into_iter().filter(|workspace| workspace.name() == name).collect();
-        if let Some(index) = all.iter().position(|workspace| workspace.covers(&here)) {
-            return Ok(all.swap_remove(index));
-        }
+        let all: Vec<_> = self.list()?.into_iter().filter(|workspace| workspace.name() == name).collect();
+        let mut all = match innermost(all, &here) {
+            Ok(found) => return Ok(found),
+            Err(all) => all,
+        };
         let roots: Vec<String> = all.iter().map(|workspace| workspace.about.root.display().to_string()).collect();
         match (all.pop(), all.is_empty()) {
             (Some(only), true) => Ok(only),
             (None, _) => Err(StoreError::Unknown { name: name.to_string() }),
             (Some(_), false) => Err(StoreError::Ambiguous { name: name.to_string(), roots }),
         }
+    }
+}
+
+/// The first of these whose tree `directory` lies in, and lies deepest in: trees can lie in each other. All of them, if there
+/// is none.
+fn innermost(mut all: Vec<Workspace>, directory: &Path) -> Result<Workspace, Vec<Workspace>> {
+    let depths = all.iter().enumerate().filter_map(|(index, one)| Some((one.covers(directory)?, index)));
+    match depths.min_by_key(|(depth, _)| Reverse(*depth)) {
+        Some((_, index)) => Ok(all.swap_remove(index)),
+        None => Err(all),
     }
 }
 

@@ -1,13 +1,13 @@
 //! `polder workspace discard` and `polder workspace revert`.
 
 use super::record::Recorded;
-use super::{json, part, print, print_json, shown, which};
+use super::{Verb, json, part, print, print_json, shown, which};
 use crate::args::{WorkspaceDiscardArgs, WorkspaceRevertArgs};
 use crate::exit::Failure;
 use serde_json::json;
 
 pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
-    let workspace = which(&args.which)?;
+    let workspace = which(&args.which, Verb::Changes)?;
     let name = workspace.name().to_string();
     // One whose apply was interrupted is half in the tree: that is settled first.
     let lock = workspace.lock_for_run()?;
@@ -22,7 +22,7 @@ pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
 
 /// Exit code 1 where a path changed since and was left alone.
 pub(crate) fn revert(args: &WorkspaceRevertArgs) -> Result<u8, Failure> {
-    let workspace = part(&args.part)?;
+    let workspace = part(&args.part, Verb::Changes)?;
     let Some(done) = workspace.revert(&mut Recorded::new("revert", &workspace, &[])?)? else {
         return Err(Failure::new(format!("nothing of the workspace `{}` was applied yet", workspace.name())));
     };

@@ -53,6 +53,31 @@ fn a_named_workspace_is_opened_again_and_an_unnamed_one_is_new() {
 }
 
 #[test]
+fn a_workspace_of_another_tree_is_not_the_one_that_is_meant() {
+    let scratch = Scratch::new("trees");
+    let store = scratch.store();
+    let inner = scratch.root().join("below");
+    let name: Name = "task".parse().unwrap();
+    let begin = |root: &Path, name: &str| {
+        let name = Some(name.parse().unwrap());
+        store.begin(Begin { root, name, mode: Mode::Cow, parent: None, capture: None }).unwrap()
+    };
+    let deep = begin(&inner, "deep");
+    let task = begin(&scratch.root(), "task");
+    assert_eq!(store.newest(&inner).unwrap().place(), deep.place(), "the newer one is that of the tree around");
+    assert_eq!(store.newest(&scratch.root()).unwrap().place(), task.place());
+    let within = begin(&inner, "task");
+    begin(&scratch.root(), "newer");
+    assert_eq!(store.find_here(&name, &inner).unwrap().place(), within.place());
+    assert_eq!(store.find_here(&name, &scratch.root()).unwrap().place(), task.place());
+    let lock = within.lock_for_run().unwrap();
+    within.discard(lock).unwrap();
+    let error = store.find_here(&name, &scratch.0).unwrap_err().to_string();
+    assert!(error.contains(&format!("-C {}", scratch.root().display())), "{error}");
+    assert_eq!(store.find(&name, &scratch.0).unwrap().place(), task.place(), "looking at it harms nobody");
+}
+
+#[test]
 fn one_run_at_a_time() {
     let scratch = Scratch::new("lock");
     let first = scratch.begin(Some("task")).unwrap();
