@@ -52,6 +52,8 @@ pub struct Item {
     pub hidden: bool,
     /// Permission bits that an apply takes away.
     pub stripped: Option<u32>,
+    /// What a reviewer should know about it, although nothing stands against it.
+    pub note: Option<&'static str>,
 }
 
 /// A change of content, as it can be shown.
@@ -177,7 +179,8 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
     let stripped = stripped(&change);
     // What the tree has there and the copy had not, the command could not see.
     let hidden = hides || matches!(parted, Some(Some(Apart::Unseen)));
-    Item { held, held_at, conflict, refused, hidden, stripped, change }
+    let note = change.paths().find_map(handoff::noted);
+    Item { held, held_at, conflict, refused, hidden, stripped, note, change }
 }
 
 fn as_content(side: Option<Option<&[u8]>>) -> Content<'_> {
