@@ -349,3 +349,23 @@ if '\x1b' in table or 'passed' not in table: sys.exit(repr(table))
     let said = steps(&place, &[]);
     assert!(!said.err.contains('\x1b') && !said.err.contains("[1/3]"), "{said:?}");
 }
+
+#[test]
+fn steps_at_once_take_turns_in_one_workspace() {
+    let place = place(
+        "sandboxes: {box: {engine: native, workspace: {mode: cow, name: shared}}}
+sandbox: box
+steps:
+  one: {exec: 'echo 1 >> log; sleep 0.4; echo 1 >> log'}
+  two: {exec: 'echo 2 >> log; sleep 0.4; echo 2 >> log'}
+  three: {exec: 'echo 3 >> log; sleep 0.4; echo 3 >> log'}
+",
+    );
+    let said = steps(&place, &["-j", "3"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let applied = place.says(&["workspace", "apply", "shared"]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    let log = place.read("work/log");
+    let turns: Vec<_> = log.lines().collect();
+    assert!(turns.len() == 6 && turns.chunks(2).all(|turn| turn[0] == turn[1]), "{log}");
+}
