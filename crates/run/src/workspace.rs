@@ -215,6 +215,9 @@ fn arrange(
     if !workspace.is_new() {
         workspace.clear_work()?;
     }
+    if begin.name.is_none() {
+        workspace.passes(keep_of(plan))?;
+    }
     workspace.hide(&hidden(plan, begin.root)?)?;
     Ok(Layers { lower: vec![host_path(&workspace.base())?], own: host_path(workspace.place())? })
 }
