@@ -36,29 +36,29 @@ fn store() -> Result<Store, Failure> {
     Ok(Store::open(&place)?)
 }
 
+/// Whether a verb changes or removes something: then it is not enough that only one tree has a workspace of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Looks,
+    Changes,
+}
+
 /// The workspace that is meant: by name, or the newest of the tree in which polder is called.
-fn which(args: &WhichArgs) -> Result<Workspace, Failure> {
+fn which(args: &WhichArgs, verb: Verb) -> Result<Workspace, Failure> {
     let store = store()?;
     let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from("."));
-    let found = match &args.name {
-        Some(name) => store.find(&name.parse()?, &directory)?,
-        None => store.newest(&directory)?,
+    let found = match (&args.name, verb) {
+        (Some(name), Verb::Looks) => store.find(&name.parse()?, &directory)?,
+        (Some(name), Verb::Changes) => store.find_here(&name.parse()?, &directory)?,
+        (None, _) => store.newest(&directory)?,
     };
     Ok(found)
 }
 
 /// The tree of it that is meant.
-fn part(args: &PartArgs) -> Result<Workspace, Failure> {
+fn part(args: &PartArgs, verb: Verb) -> Result<Workspace, Failure> {
     let directory = args.which.directory.clone().unwrap_or_else(|| PathBuf::from("."));
-    Ok(which(&args.which)?.part(args.project.as_deref(), &directory)?)
-}
-
-/// Its name, and that of the project that is meant of several.
-fn full_name(workspace: &Workspace) -> String {
-    match workspace.project() {
-        None => workspace.name().to_string(),
-        Some(project) => format!("{} --project {project}", workspace.name()),
-    }
+    Ok(which(&args.which, verb)?.part(args.project.as_deref(), &directory)?)
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use polder_facts::Sourced;
 use polder_plan::{Identity, Plan};
 use polder_sys::wait::{self, Signals};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// What came of asking.
 pub(crate) enum Claimed {
@@ -21,13 +22,7 @@ pub(crate) fn claim(plan: &Plan, signals: Option<&Signals>) -> Result<Claimed, C
     let owner = caller_is_root.then_some(Owner { uid, gid });
     let mut ended_by = None;
     let patience = &mut |pause| {
-        // A wait that failed was a short one; the next attempt says what is wrong.
-        let _ = wait::readable(&[signals.map(Signals::fd)], Some(pause));
-        while let Some(signal) = signals.and_then(Signals::next) {
-            if signal != wait::WINDOW_CHANGED {
-                ended_by = Some(signal);
-            }
-        }
+        ended_by = wait_or_signal(signals, pause);
         if ended_by.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let claimed = polder_cache::claim(caches, owner, patience);
@@ -35,4 +30,17 @@ pub(crate) fn claim(plan: &Plan, signals: Option<&Signals>) -> Result<Claimed, C
         (Err(ClaimError::Interrupted), Some(signal)) => Ok(Claimed::Interrupted(signal)),
         (claimed, _) => claimed.map(|claim| Claimed::Ready(Some(claim))),
     }
+}
+
+/// Waits for a moment, or for a signal that ends the run.
+pub(crate) fn wait_or_signal(signals: Option<&Signals>, pause: Duration) -> Option<i32> {
+    // A wait that failed was a short one; the next attempt says what is wrong.
+    let _ = wait::readable(&[signals.map(Signals::fd)], Some(pause));
+    let mut ended_by = None;
+    while let Some(signal) = signals.and_then(Signals::next) {
+        if signal != wait::WINDOW_CHANGED {
+            ended_by = Some(signal);
+        }
+    }
+    ended_by
 }

@@ -8,7 +8,7 @@ use crate::choose::Chosen;
 use crate::claim::{Claimed, claim};
 use crate::filling::Filling;
 use crate::pump::{self, Source};
-use crate::workspace::{self, Held, WorkspaceError};
+use crate::workspace::{self, Begun, Held, WorkspaceError};
 use polder_cache::ClaimError;
 use polder_engine::{
     Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Report, Running, Services, Session,
@@ -107,7 +107,10 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), None, &mut teller)),
     };
     // From here on nobody else has it; whatever happens, it is let go at the end.
-    let held = workspace::begin(fitted.plan(), fitted.host())?;
+    let held = match workspace::begin(fitted.plan(), fitted.host(), signals)? {
+        Begun::Ready(held) => held,
+        Begun::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), &mut teller)),
+    };
     let layers = held.as_ref().map(Held::layers);
     let kept = held.as_ref().map(Held::lock).transpose()?;
 

@@ -3,17 +3,23 @@
 //! It is held from beginning to end, so that two runs never write to one layer. Whatever goes wrong here ends the run: a
 //! command that was to change a copy never gets the real tree instead.
 
+use crate::claim::wait_or_signal;
 use crate::filling::Filling;
 use crate::worktree;
 use polder_engine::Layers;
 use polder_facts::{ByteSize, CapturedFacts, EventKind, HostFacts, HostPath, Origin};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
+use polder_sys::wait::Signals;
 use polder_workspace::{Begin, Ended, Keep, Mode, Name, NameError, RunLock, Store, StoreError, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a run waits before it asks again for what another one of this process has.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Why there is no workspace for a run.
 #[derive(Debug, thiserror::Error)]
@@ -118,11 +124,19 @@ pub(crate) struct Held {
     layers: Layers,
 }
 
-/// Begins the workspace that a plan asks for; none for the real tree.
-pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, WorkspaceError> {
+/// What came of asking.
+pub(crate) enum Begun {
+    /// It is this run's; the real tree has none.
+    Ready(Option<Held>),
+    /// The user did not want to wait.
+    Interrupted(i32),
+}
+
+/// Begins the workspace that a plan asks for; none for the real tree. That can mean to wait for another run of this process.
+pub(crate) fn begin(plan: &Plan, host: &HostFacts, signals: Option<&Signals>) -> Result<Begun, WorkspaceError> {
     let asked = &plan.workspace.value;
     let mode = match asked.mode {
-        WorkspaceMode::Direct => return Ok(None),
+        WorkspaceMode::Direct => return Ok(Begun::Ready(None)),
         WorkspaceMode::Cow => Mode::Cow,
         WorkspaceMode::Worktree => Mode::Worktree,
     };
@@ -141,12 +155,18 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
         Mode::Worktree => Some(worktree::capture(asked, &host.environment, root)?),
     };
     let begin = Begin { root, name, mode, parent, capture: capture.as_ref() };
-    let (mut workspace, lock) = take(&store, &begin)?;
-    match arrange(&mut workspace, &begin, plan, host) {
-        Ok(layers) => {
-            let keep = if asked.keep { Keep::Changed } else { Keep::Never };
-            Ok(Some(Held { workspace, lock, keep, layers }))
+    let (mut workspace, lock) = loop {
+        match take(&store, &begin) {
+            Err(error) if is_ours(&error) => {
+                if let Some(signal) = wait_or_signal(signals, BETWEEN_TRIES) {
+                    return Ok(Begun::Interrupted(signal));
+                }
+            }
+            taken => break taken?,
         }
+    };
+    match arrange(&mut workspace, &begin, plan, host) {
+        Ok(layers) => Ok(Begun::Ready(Some(Held { workspace, lock, keep: keep_of(plan), layers }))),
         Err(error) => {
             // One that was begun for nothing goes again. What keeps it from that is less than what kept us from running.
             let keep = if workspace.is_new() { Keep::Never } else { Keep::Changed };
@@ -154,6 +174,10 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts) -> Result<Option<Held>, Works
             Err(error)
         }
     }
+}
+
+fn keep_of(plan: &Plan) -> Keep {
+    if plan.workspace.value.keep { Keep::Changed } else { Keep::Never }
 }
 
 /// The store of workspaces for a caller.
@@ -191,8 +215,18 @@ fn arrange(
     if !workspace.is_new() {
         workspace.clear_work()?;
     }
+    if begin.name.is_none() {
+        workspace.passes(keep_of(plan))?;
+    }
     workspace.hide(&hidden(plan, begin.root)?)?;
     Ok(Layers { lower: vec![host_path(&workspace.base())?], own: host_path(workspace.place())? })
+}
+
+/// Whether another run of this process has the workspace, such as a step at the same time: it will be free, and nobody but us
+/// could be told to come back then. A lock that was taken a moment ago has no number in it yet.
+fn is_ours(error: &WorkspaceError) -> bool {
+    let own = std::process::id().to_string();
+    matches!(error, WorkspaceError::Store(StoreError::InUse { pid, .. }) if *pid == own || pid.is_empty())
 }
 
 /// The workspace, for this run alone. Another run may throw it away between the two steps; then it is begun anew.

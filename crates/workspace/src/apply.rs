@@ -7,6 +7,7 @@
 //! A failure before the end takes everything back. A killed apply leaves its journal, and is resumed or aborted.
 
 mod commit;
+mod earlier;
 mod ground;
 mod stage;
 mod undo;
@@ -266,6 +267,8 @@ impl Workspace {
             if !stays {
                 ground::forget(&self.place, &record.steps.token)?;
             }
+            watch.step("renew the record of the apply before")?;
+            earlier::renew(&self.place.join(APPLIED), ground, &record.steps, &refused)?;
             let mut known = known::read(&self.place)?;
             // What somebody else changed is theirs, and a conflict for the next apply.
             known.extend(ground.left(&record.steps)?.into_iter().filter(|(path, _)| !refused.contains(path)));
@@ -280,7 +283,7 @@ impl Workspace {
             journal::sync_directory(&self.place.join(JOURNAL))?;
             Ok(refused)
         };
-        let name = self.about.name.to_string();
+        let name = self.full_name();
         back().map_err(|source| ApplyError::Stuck { name, first: io::Error::other("interrupted"), source })
     }
 

@@ -125,4 +125,16 @@ pub struct Changes {
     pub changes: Vec<Change>,
     /// What was not understood, and is never applied.
     pub forged: Vec<Forged>,
+    /// The directories that both sides have, as far as they were looked at.
+    pub(crate) shared: Vec<Shared>,
+}
+
+/// A directory that layer and tree both have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    pub(crate) path: Relative,
+    /// The tree's.
+    pub(crate) stat: Stat,
+    /// Which directory of the tree the layer's was made over, as far as the kernel noted it.
+    pub(crate) origin: Option<Vec<u8>>,
 }

@@ -1,6 +1,6 @@
 //! Walking a layer beside the tree below it. The cost is that of the change: what the layer does not have is not looked at.
 
-use crate::change::{Change, Changes, Forged, Node, NodeKind, What};
+use crate::change::{Change, Changes, Forged, Node, NodeKind, Shared, What};
 use crate::content::same_content;
 use crate::marks::{Marks, marks};
 use crate::read::{is_absent, is_whiteout, node};
@@ -30,18 +30,19 @@ pub(crate) enum Repository {
 
 /// Everything that the layer changes.
 pub(crate) fn compare(upper: BorrowedFd<'_>, lower: BorrowedFd<'_>, own: Repository) -> io::Result<Changes> {
-    let mut walk = Walk { changes: Vec::new(), forged: Vec::new(), own };
+    let mut walk = Walk { changes: Vec::new(), forged: Vec::new(), shared: Vec::new(), own };
     // The root of the layer can be opaque no more than any other directory that the tree has.
     let marks = marks(upper, OsStr::new("."))?;
     walk.directory(upper, Some(lower), None, !marks.opaque, 0)?;
-    let Walk { mut changes, forged, own: _ } = walk;
+    let Walk { mut changes, forged, shared, own: _ } = walk;
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Changes { changes, forged })
+    Ok(Changes { changes, forged, shared })
 }
 
 struct Walk {
     changes: Vec<Change>,
     forged: Vec<Forged>,
+    shared: Vec<Shared>,
     own: Repository,
 }
 
@@ -116,6 +117,9 @@ impl Walk {
             && !is_directory(&after)
         {
             self.all_deleted(lower, name, path, depth)?;
+        }
+        if let (Some(before), true) = (&before, both) {
+            self.shared.push(Shared { path: path.clone(), stat: before.stat, origin: origin.clone() });
         }
         let descend = is_directory(&after);
         if let Some(what) = what {

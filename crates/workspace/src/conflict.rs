@@ -1,10 +1,10 @@
 //! Whether the host changed a path since the workspace began. Pure: two moments and what was left behind.
 
 use crate::about::Began;
-use crate::change::{Change, Node, NodeKind, What};
+use crate::change::{Change, Changes, Node, NodeKind, What};
 use crate::known::{Known, Stamp};
 use crate::relative::Relative;
-use polder_sys::tree::Moment;
+use polder_sys::tree::{Moment, Stat};
 use std::collections::BTreeSet;
 
 /// File systems that stamp finely since Linux 6.13, and promise that no later change gets an earlier stamp.
@@ -38,10 +38,56 @@ impl Since<'_> {
             None => node.stat.changed >= self.moment(),
         }
     }
+
+    /// Whether a directory of the tree may be another than the one that the command saw. A directory that is renamed gets a
+    /// new change time and keeps the time of its names; so does one that gets other bits, which in doubt counts as well.
+    /// Where the kernel noted which directory it was, the note decides.
+    fn moved(&self, path: &Relative, stat: &Stat, origin: Option<&[u8]>) -> bool {
+        if let Some(Some(stamp)) = self.known.get(path)
+            && stamp.inode == stat.inode
+        {
+            return false;
+        }
+        let seen_before = match origin {
+            Some(origin) if !origin.is_empty() => came_from(origin, &BTreeSet::from([stat.inode])),
+            Some(_) | None => stat.modified >= self.moment(),
+        };
+        stat.changed >= self.moment() && !seen_before
+    }
+}
+
+/// The directories of the tree that may be others than those that the command saw.
+pub(crate) fn moved(found: &Changes, since: Since<'_>) -> BTreeSet<Relative> {
+    let shared = found.shared.iter().map(|one| (&one.path, &one.stat, one.origin.as_deref()));
+    let going = found.changes.iter().filter_map(|change| {
+        let before = change.before.as_ref().filter(|node| node.kind == NodeKind::Directory)?;
+        (change.what != What::Mode).then_some((&change.path, &before.stat, None))
+    });
+    let moved = shared.chain(going).filter(|(path, stat, origin)| since.moved(path, stat, *origin));
+    moved.map(|(path, _, _)| path.clone()).collect()
 }
 
 /// Why the change must not be applied without being told so, if it must not.
-pub(crate) fn conflict(change: &Change, since: Since<'_>) -> Option<String> {
+pub(crate) fn conflict(change: &Change, since: Since<'_>, moved: &BTreeSet<Relative>) -> Option<String> {
+    own_conflict(change, since).or_else(|| change.paths().find_map(|path| above(path, moved)))
+}
+
+/// What stands against every change in a directory that the host put there.
+fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
+    let mut above = path.parent_below_root();
+    while let Some(directory) = above {
+        if moved.contains(&directory) {
+            let shown = crate::visible_name(directory.as_path().as_os_str().as_encoded_bytes());
+            return Some(format!(
+                "the host put another directory at `{shown}` since the run began, or changed its bits"
+            ));
+        }
+        above = directory.parent_below_root();
+    }
+    None
+}
+
+fn own_conflict(change: &Change, since: Since<'_>) -> Option<String> {
     let Change { path, what, before, after, copied_from_tree } = change;
     match (what, before) {
         (What::Added, _) => match copied_from_tree {

@@ -10,11 +10,13 @@
 mod contents;
 mod git;
 mod links;
+mod notes;
 mod rules;
 mod spelling;
 
 use crate::relative::Relative;
 pub(crate) use links::leads_out;
+pub(crate) use notes::noted;
 use rules::{At, RULES, Rule, When};
 
 /// What is known about a changed path. Contents are absent where there is none, or where it is too large to look at.

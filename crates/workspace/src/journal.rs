@@ -14,8 +14,8 @@ use crate::relative::Relative;
 use crate::steps::Steps;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The form of the journal that this program writes and reads.
@@ -33,6 +33,11 @@ enum Entry {
     },
     /// How each path was left.
     Applied {
+        left: Vec<(Relative, Option<Stamp>)>,
+    },
+    /// The same paths have other numbers and stamps, and the same content.
+    Renewed {
+        inodes: Vec<u64>,
         left: Vec<(Relative, Option<Stamp>)>,
     },
     Reverting,
@@ -67,27 +72,39 @@ impl Journal {
     pub(crate) fn begin(path: &Path, steps: &Steps) -> io::Result<Self> {
         // Under another name until it is whole: a journal that cannot be read would be in everybody's way.
         let aside = beside(path);
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-        write(&mut file, &Entry::Planned { version: VERSION, steps: steps.clone() })?;
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+        write(&file, &Entry::Planned { version: VERSION, steps: steps.clone() })?;
         std::fs::rename(&aside, path)?;
         sync_directory(path)?;
         Ok(Self { file })
     }
 
+    /// Goes on with a journal. A line that was not written to its end is cut off first, or the next one would be a part of it.
     pub(crate) fn reopen(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().append(true).open(path)? })
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let text = std::fs::read(path)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        if whole < text.len() {
+            file.set_len(whole as u64)?;
+        }
+        Ok(Self { file })
     }
 
     pub(crate) fn staged(&mut self, inodes: &[u64]) -> io::Result<()> {
-        write(&mut self.file, &Entry::Staged { inodes: inodes.to_vec() })
+        write(&self.file, &Entry::Staged { inodes: inodes.to_vec() })
     }
 
     pub(crate) fn applied(&mut self, left: &[(Relative, Option<Stamp>)]) -> io::Result<()> {
-        write(&mut self.file, &Entry::Applied { left: left.to_vec() })
+        write(&self.file, &Entry::Applied { left: left.to_vec() })
+    }
+
+    /// Says anew how an apply left its paths, in the order in which it was said before.
+    pub(crate) fn renewed(&mut self, record: &Record) -> io::Result<()> {
+        write(&self.file, &Entry::Renewed { inodes: record.inodes.clone(), left: record.left.clone() })
     }
 
     pub(crate) fn reverting(&mut self) -> io::Result<()> {
-        write(&mut self.file, &Entry::Reverting)
+        write(&self.file, &Entry::Reverting)
     }
 }
 
@@ -95,11 +112,18 @@ fn beside(path: &Path) -> PathBuf {
     path.with_extension("new")
 }
 
-fn write(file: &mut File, entry: &Entry) -> io::Result<()> {
+/// Adds a line, or leaves the journal as it was: whoever meets the error writes another line, and half of one before it
+/// would make both unreadable.
+fn write(file: &File, entry: &Entry) -> io::Result<()> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
-    file.write_all(&line)?;
-    file.sync_data()
+    let end = file.metadata()?.len();
+    let written = file.write_all_at(&line, end).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // Where this fails as well, `reopen` cuts.
+        let _ = file.set_len(end);
+    }
+    written
 }
 
 /// Brings a new name to the disk.
@@ -131,9 +155,16 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
                 record.left = left;
                 record.stage = Stage::Applied;
             }
+            (Entry::Renewed { inodes, left }, Some(record)) => {
+                record.inodes = inodes;
+                record.left = left;
+            }
             (Entry::Reverting, Some(record)) => record.stage = Stage::Reverting,
             _ => return Err(wrong("has its lines in no order that can be")),
         }
     }
     record.map(Some).ok_or_else(|| wrong("is empty"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,20 @@
-//! Directories of the store that have no final name: half made or half removed by somebody who was killed.
+//! What somebody who was killed left in the store: directories without a final name, half made or half removed; and workspaces
+//! without a name of the user's, of which a note says that nobody else wants them.
 
+use crate::about::Keep;
 use crate::remove::remove_below;
 use polder_sys::tree;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 const GONE: &str = ".gone-";
 const NEW: &str = ".new-";
+/// Notes about workspaces that end with their run, and how they end.
+const PASSING: [(&str, Keep); 2] = [(".never-", Keep::Never), (".changed-", Keep::Changed)];
 /// How long nothing must have happened to one that is being made: whoever makes it may be in another pid namespace.
 const QUIET: Duration = Duration::from_secs(3600);
 
@@ -20,6 +26,37 @@ pub(crate) fn gone(name: &str) -> String {
 /// The name under which a workspace is made.
 pub(crate) fn new(id: &str) -> String {
     format!("{NEW}{id}-{}-{:?}", std::process::id(), std::thread::current().id())
+}
+
+/// Notes that a workspace ends with the run that has it.
+pub(crate) fn pass(workspace: &Path, keep: Keep) -> io::Result<()> {
+    match PASSING.iter().find(|(_, known)| *known == keep) {
+        Some((start, _)) => File::create(note(workspace, start)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Forgets that note: the workspace has ended, or stays.
+pub(crate) fn passed(workspace: &Path) {
+    for (start, _) in PASSING {
+        // Most have none. One that stays says nothing about a workspace that is gone.
+        let _ = fs::remove_file(note(workspace, start));
+    }
+}
+
+fn note(workspace: &Path, start: &str) -> PathBuf {
+    let id = workspace.file_name().unwrap_or_default().to_string_lossy();
+    workspace.with_file_name(format!("{start}{id}"))
+}
+
+/// The workspaces that such notes are about.
+pub(crate) fn passing(store: BorrowedFd<'_>) -> Vec<(String, Keep)> {
+    let names = tree::names(store).unwrap_or_default();
+    let noted = |name: &OsString| {
+        let name = name.to_str()?;
+        PASSING.iter().find_map(|(start, keep)| Some((name.strip_prefix(start)?.to_owned(), *keep)))
+    };
+    names.iter().filter_map(noted).collect()
 }
 
 /// Removes what nobody is at work on any more. What cannot be removed is in nobody's way, and is met again the next time.

@@ -44,6 +44,12 @@ pub(crate) enum Asked {
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
+/// The lock, if nobody has it at this moment. For whoever has no use for it later.
+pub(crate) fn ask_once(workspace: BorrowedFd<'_>) -> io::Result<Option<RunLock>> {
+    let file = open_file_to_write(workspace, OsStr::new(FILE))?;
+    Ok(try_lock(file.as_fd())?.then_some(RunLock { file }))
+}
+
 pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
     let file = open_file_to_write(workspace, OsStr::new(FILE))?;
     let mut got = try_lock(file.as_fd())?;

@@ -97,9 +97,18 @@ impl Workspace {
         self.part.as_ref().map(|part| part.name.as_str())
     }
 
-    /// Whether a directory lies in its tree, or in one of its trees.
-    pub(crate) fn covers(&self, directory: &Path) -> bool {
-        directory.starts_with(&self.about.root) || self.project_of(directory).is_some()
+    /// Its name as the verbs take it, with the project that is meant of several.
+    pub fn full_name(&self) -> String {
+        match self.project() {
+            None => self.about.name.to_string(),
+            Some(project) => format!("{} --project {project}", self.about.name),
+        }
+    }
+
+    /// How deep the tree lies in which a directory is, of its tree or trees; none, if it is in none of them.
+    pub(crate) fn covers(&self, directory: &Path) -> Option<usize> {
+        let roots = std::iter::once(&self.about.root).chain(self.about.projects.iter().map(|one| &one.root));
+        roots.filter(|root| directory.starts_with(root)).map(|root| root.components().count()).max()
     }
 
     fn project_of(&self, directory: &Path) -> Option<&str> {

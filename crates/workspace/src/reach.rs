@@ -84,7 +84,8 @@ impl Search<'_> {
     /// Links among the held names of a directory, and a little below those.
     fn directory(&mut self, path: &Path, level: usize) -> io::Result<()> {
         let Some(opened) = self.open(path)? else { return Ok(()) };
-        for name in tree::names(opened.as_fd())? {
+        // What leads nowhere need not be judged, and most of a large directory does not.
+        for name in tree::ways(opened.as_fd())? {
             let Ok(here) = Relative::new(&path.join(&name)) else { continue };
             let seen = Seen { path: &here, link: true, before: Content::Unknown, after: Content::Unknown };
             if held_back(seen).is_none() {

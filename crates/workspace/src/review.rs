@@ -2,7 +2,7 @@
 
 use crate::change::{Change, Changes, Forged, NodeKind, What};
 use crate::compare::Repository;
-use crate::conflict::{Since, conflict};
+use crate::conflict::{Since, conflict, moved};
 use crate::content::read_bounded;
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
@@ -52,6 +52,8 @@ pub struct Item {
     pub hidden: bool,
     /// Permission bits that an apply takes away.
     pub stripped: Option<u32>,
+    /// What a reviewer should know about it, although nothing stands against it.
+    pub note: Option<&'static str>,
 }
 
 /// A change of content, as it can be shown.
@@ -95,7 +97,8 @@ impl Workspace {
         let since = Since { began, file_system, known, deleted, too_many_copies };
         let reached =
             reach::reached(&sides, &self.about.root, &found.changes).map_err(self.fault("look for links in"))?;
-        let against = Against { since, apart: apart.as_ref(), hidden: &hidden, reached: &reached };
+        let moved = moved(&found, since);
+        let against = Against { since, moved: &moved, apart: apart.as_ref(), hidden: &hidden, reached: &reached };
         let items = found.changes.into_iter().map(|change| judge(change, against, &sides)).collect();
         Ok(Review { items, forged: found.forged, sides, hidden })
     }
@@ -106,10 +109,10 @@ impl Workspace {
         let (mut found, apart) = match &sides.base {
             None => (compare::compare(layer, tree, Repository::Trees)?, None),
             Some(base) => {
-                let Changes { changes, forged } = compare::compare(layer, base.as_fd(), Repository::Own)?;
+                let Changes { changes, forged, shared } = compare::compare(layer, base.as_fd(), Repository::Own)?;
                 let Onto { changes, apart } =
                     onto::onto_tree(changes, Three { layer, base: base.as_fd(), tree }, known)?;
-                (Changes { changes, forged }, Some(apart))
+                (Changes { changes, forged, shared }, Some(apart))
             }
         };
         renames::pair(&mut found.changes, layer, tree)?;
@@ -122,6 +125,8 @@ impl Workspace {
 #[derive(Clone, Copy)]
 struct Against<'a> {
     since: Since<'a>,
+    /// Directories that the host put where others were.
+    moved: &'a BTreeSet<Relative>,
     /// For a copy: where the tree is not what the command saw. It says more than any stamp.
     apart: Option<&'a BTreeMap<Relative, Apart>>,
     hidden: &'a Patterns,
@@ -129,7 +134,7 @@ struct Against<'a> {
 }
 
 fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
-    let Against { since, apart, hidden, reached } = against;
+    let Against { since, moved, apart, hidden, reached } = against;
     let hides = change.paths().any(|path| hidden.has(path));
     let parted = apart.map(|apart| change.paths().find_map(|path| apart.get(path)));
     let special =
@@ -168,13 +173,14 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
     let held = whys.first().map(|(_, why)| *why);
     let held_at = whys.into_iter().map(|(path, _)| path).collect();
     let conflict = match parted {
-        None => conflict(&change, since),
+        None => conflict(&change, since, moved),
         Some(parted) => parted.map(|parted| parted.why().to_owned()),
     };
     let stripped = stripped(&change);
     // What the tree has there and the copy had not, the command could not see.
     let hidden = hides || matches!(parted, Some(Some(Apart::Unseen)));
-    Item { held, held_at, conflict, refused, hidden, stripped, change }
+    let note = change.paths().find_map(handoff::noted);
+    Item { held, held_at, conflict, refused, hidden, stripped, note, change }
 }
 
 fn as_content(side: Option<Option<&[u8]>>) -> Content<'_> {

@@ -6,7 +6,7 @@ use crate::about::{About, Began, Mode};
 use crate::branch::copy_layer;
 use crate::known;
 use crate::leftover;
-use crate::lock::{self, RunLock};
+use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
 use crate::project;
 use crate::remove::remove_tree;
@@ -14,6 +14,7 @@ use crate::workspace::{ABOUT, UPPER, WORK, Workspace};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
 use sha2::{Digest, Sha256};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
@@ -47,6 +48,17 @@ pub struct Begin<'a> {
     pub parent: Option<Name>,
     /// What a worktree is made of, when it is new and branches from no other.
     pub capture: Option<&'a Capture>,
+}
+
+/// A workspace that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// What it is called.
+    pub name: String,
+    /// Its own directory in the store.
+    pub place: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 /// Why the store did not do its part.
@@ -120,13 +132,21 @@ pub enum StoreError {
         /// Who has it.
         pid: String,
     },
+    /// What is known about it cannot be read: it was not written to its end, or is not ours.
+    #[error("the workspace `{name}` is damaged; `polder workspace discard {name}` removes it with what is in it")]
+    Damaged {
+        /// What it is called.
+        name: String,
+        /// What is wrong with it.
+        source: io::Error,
+    },
     /// An apply did not come to its end.
     #[error(
         "an apply of the workspace `{name}` was interrupted; `polder workspace apply {name} --resume` or `--abort` first"
     )]
     Interrupted {
-        /// The workspace.
-        name: Name,
+        /// The workspace, and the project of it, as the verb takes them.
+        name: String,
     },
     /// There is none of that name.
     #[error("there is no workspace `{name}`; `polder workspace list` shows those that are there")]
@@ -138,6 +158,14 @@ pub enum StoreError {
     #[error("there is no workspace for `{}`; `polder run --cow` begins one", root.display())]
     NoneHere {
         /// The tree.
+        root: PathBuf,
+    },
+    /// The only one of that name belongs to another tree.
+    #[error("the workspace `{name}` belongs to `{tree}`; call polder there, or with `-C {tree}`", tree = root.display())]
+    Elsewhere {
+        /// The name.
+        name: Name,
+        /// Its tree.
         root: PathBuf,
     },
     /// Several trees have one of that name.
@@ -199,7 +227,9 @@ impl Store {
             Some(why) => Err(StoreError::Unsafe { place, why }),
             None => {
                 leftover::clear(&place, directory.as_fd());
-                Ok(Self { place, directory })
+                let store = Self { place, directory };
+                store.sweep();
+                Ok(store)
             }
         }
     }
@@ -364,7 +394,7 @@ impl Store {
     }
 
     fn reopen(&self, id: &str) -> Result<Option<Workspace>, StoreError> {
-        let fault = |source| StoreError::Io { what: "read the workspace", name: id.to_owned(), source };
+        let fault = |source| StoreError::Damaged { name: name_of(id).to_owned(), source };
         let directory = match tree::open_below(self.directory.as_fd(), Path::new(id)) {
             Ok(directory) => directory,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -379,45 +409,131 @@ impl Store {
         };
         match read() {
             Ok(about) => Ok(Some(Workspace { about, place: self.place.join(id), directory, new: false, part: None })),
+            // Discarded while we looked: the name goes first.
+            Err(_) if tree::stat(self.directory.as_fd(), OsStr::new(id)).is_err() => Ok(None),
             Err(error) => Err(fault(error)),
         }
     }
 
-    /// All workspaces, the newest first.
+    /// All workspaces that can be read, the newest first.
     pub fn list(&self) -> Result<Vec<Workspace>, StoreError> {
+        Ok(self.look()?.0)
+    }
+
+    /// Those that cannot be read, with the reason. They are in nobody's way, and can be discarded.
+    pub fn damaged(&self) -> Result<Vec<Damaged>, StoreError> {
+        Ok(self.look()?.1)
+    }
+
+    fn look(&self) -> Result<(Vec<Workspace>, Vec<Damaged>), StoreError> {
         let fault = |source| StoreError::Io { what: "list", name: self.place.display().to_string(), source };
-        let mut found = Vec::new();
+        let (mut found, mut damaged) = (Vec::new(), Vec::new());
         for name in tree::names(self.directory.as_fd()).map_err(fault)? {
             let Some(id) = name.to_str().filter(|id| !id.starts_with('.')) else { continue };
-            // One that was discarded while we looked is no error.
-            if let Some(workspace) = self.reopen(id)? {
-                found.push(workspace);
+            match self.reopen(id) {
+                Ok(workspace) => found.extend(workspace),
+                Err(StoreError::Damaged { name, source }) => {
+                    damaged.push(Damaged { name, place: self.place.join(id), why: source.to_string() });
+                }
+                Err(error) => return Err(error),
             }
         }
         found.sort_by(|a, b| b.about.began.fine.cmp(&a.about.began.fine).then_with(|| a.place.cmp(&b.place)));
-        Ok(found)
+        Ok((found, damaged))
+    }
+
+    /// Removes the workspace of this name if it belongs to a tree that `directory` lies in and cannot be read. Says whether
+    /// there was one.
+    pub fn remove_damaged(&self, name: &Name, directory: &Path) -> Result<bool, StoreError> {
+        let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        for root in here.ancestors() {
+            let id = id(name, root);
+            match self.reopen(&id) {
+                Ok(None) => {}
+                Err(StoreError::Damaged { .. }) => return self.remove(&id, name).map(|()| true),
+                Ok(Some(_)) | Err(_) => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    fn remove(&self, id: &str, name: &Name) -> Result<(), StoreError> {
+        let fault = |source| StoreError::Io { what: "remove", name: name.to_string(), source };
+        let own = tree::open_below(self.directory.as_fd(), Path::new(id));
+        // What has no lock to hold, nobody holds.
+        let lock = match own.and_then(|own| lock::ask(own.as_fd())) {
+            Ok(Asked::Taken(pid)) => return Err(StoreError::InUse { name: name.clone(), pid }),
+            Ok(Asked::Got(lock)) => Some(lock),
+            Err(_) => None,
+        };
+        let gone = self.place.join(leftover::gone(name.as_str()));
+        fs::rename(self.place.join(id), &gone).map_err(fault)?;
+        leftover::passed(&self.place.join(id));
+        let removed = remove_tree(&gone).map_err(fault);
+        drop(lock);
+        removed
+    }
+
+    /// Ends what runs without a name began and were killed before they could end it.
+    fn sweep(&self) {
+        for (id, keep) in leftover::passing(self.directory.as_fd()) {
+            let place = self.place.join(&id);
+            // One that is damaged is for `discard`; one that is half applied is not the run's any more.
+            let Some(workspace) = self.reopen(&id).ok().flatten().filter(|found| !found.is_interrupted()) else {
+                leftover::passed(&place);
+                continue;
+            };
+            // What cannot be ended now is met again the next time.
+            if let Ok(Some(lock)) = lock::ask_once(workspace.directory.as_fd())
+                && workspace.is_there()
+            {
+                let _ = workspace.end(lock, keep);
+            }
+        }
     }
 
     /// The newest workspace of the tree that `directory` lies in.
     pub fn newest(&self, directory: &Path) -> Result<Workspace, StoreError> {
         let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        let newest = self.list()?.into_iter().find(|workspace| workspace.covers(&here));
-        newest.ok_or(StoreError::NoneHere { root: here })
+        let newest = innermost(self.list()?, &here);
+        newest.map_err(|_| StoreError::NoneHere { root: here })
+    }
+
+    /// The workspace of this name that belongs to the tree which `directory` lies in. For whoever changes or removes
+    /// something: one name can be used for many trees.
+    pub fn find_here(&self, name: &Name, directory: &Path) -> Result<Workspace, StoreError> {
+        let found = self.find(name, directory)?;
+        let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        if found.covers(&here).is_none() {
+            return Err(StoreError::Elsewhere { name: name.clone(), root: found.about.root });
+        }
+        Ok(found)
     }
 
     /// The workspace of this name: that of the tree which `directory` lies in, or the only one.
     pub fn find(&self, name: &Name, directory: &Path) -> Result<Workspace, StoreError> {
         let here = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        let mut all: Vec<_> = self.list()?.into_iter().filter(|workspace| workspace.name() == name).collect();
-        if let Some(index) = all.iter().position(|workspace| workspace.covers(&here)) {
-            return Ok(all.swap_remove(index));
-        }
+        let all: Vec<_> = self.list()?.into_iter().filter(|workspace| workspace.name() == name).collect();
+        let mut all = match innermost(all, &here) {
+            Ok(found) => return Ok(found),
+            Err(all) => all,
+        };
         let roots: Vec<String> = all.iter().map(|workspace| workspace.about.root.display().to_string()).collect();
         match (all.pop(), all.is_empty()) {
             (Some(only), true) => Ok(only),
             (None, _) => Err(StoreError::Unknown { name: name.to_string() }),
             (Some(_), false) => Err(StoreError::Ambiguous { name: name.to_string(), roots }),
         }
+    }
+}
+
+/// The first of these whose tree `directory` lies in, and lies deepest in: trees can lie in each other. All of them, if there
+/// is none.
+fn innermost(mut all: Vec<Workspace>, directory: &Path) -> Result<Workspace, Vec<Workspace>> {
+    let depths = all.iter().enumerate().filter_map(|(index, one)| Some((one.covers(directory)?, index)));
+    match depths.min_by_key(|(depth, _)| Reverse(*depth)) {
+        Some((_, index)) => Ok(all.swap_remove(index)),
+        None => Err(all),
     }
 }
 
@@ -507,6 +623,11 @@ fn id(name: &Name, root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_bytes());
     let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}.{mark}")
+}
+
+/// The name in front of the mark.
+fn name_of(id: &str) -> &str {
+    id.rsplit_once('.').map_or(id, |(name, _)| name)
 }
 
 /// What the clock of the file systems says, by writing to a file that was made just now, and looking: see [`Began`].

@@ -119,10 +119,22 @@ impl Workspace {
     /// dropped or its process has ended.
     pub fn lock_for_run(&self) -> Result<RunLock, StoreError> {
         let lock = self.lock()?;
-        if self.is_interrupted() {
-            return Err(StoreError::Interrupted { name: self.about.name.clone() });
+        match self.interrupted_name() {
+            Some(name) => Err(StoreError::Interrupted { name }),
+            None => Ok(lock),
         }
-        Ok(lock)
+    }
+
+    /// Takes the workspace to throw it away. One whose apply was interrupted is half in the tree, and that is settled first,
+    /// unless the tree is gone: then there is nothing left to settle.
+    pub fn lock_for_discard(&self) -> Result<RunLock, StoreError> {
+        let lock = self.lock()?;
+        let parts = self.parts()?;
+        let stuck = std::iter::once(self).chain(&parts).find(|part| part.has_journal() && !part.is_tree_gone());
+        match stuck {
+            Some(part) => Err(StoreError::Interrupted { name: part.full_name() }),
+            None => Ok(lock),
+        }
     }
 
     /// Whether it was begun just now: what is in it, it began with.
@@ -147,8 +159,27 @@ impl Workspace {
 
     /// Whether an apply was interrupted and must be resumed or aborted first.
     pub fn is_interrupted(&self) -> bool {
-        let journal = |place: &Path| tree::stat(self.directory.as_fd(), place.as_os_str()).is_ok();
-        journal(Path::new(JOURNAL)) || self.about.projects.iter().any(|one| journal(&project::journal(&one.name)))
+        self.interrupted_name().is_some()
+    }
+
+    /// The name by which an interrupted apply is resumed or aborted, if there is one.
+    fn interrupted_name(&self) -> Option<String> {
+        if self.has_journal() {
+            return Some(self.full_name());
+        }
+        let journal = |name: &str| tree::stat(self.directory.as_fd(), project::journal(name).as_os_str()).is_ok();
+        let project = self.about.projects.iter().find(|one| journal(&one.name))?;
+        Some(format!("{} --project {}", self.about.name, project.name))
+    }
+
+    fn has_journal(&self) -> bool {
+        tree::stat(self.directory.as_fd(), OsStr::new(JOURNAL)).is_ok()
+    }
+
+    /// Notes that the run which has the workspace is the only one that will: if it is killed, the next to open the store ends
+    /// what it could not.
+    pub fn passes(&self, keep: Keep) -> Result<(), StoreError> {
+        leftover::pass(&self.place, keep).map_err(self.fault("note the end of"))
     }
 
     /// Remembers what a run could not see, as glob patterns below the root, beside what earlier runs could not: their
@@ -222,7 +253,14 @@ impl Workspace {
             Keep::Changed => changed || self.is_interrupted(),
             Keep::Never => false,
         };
-        if !kept {
+        if kept {
+            leftover::passed(&self.place);
+            if self.new {
+                // Work that stays can be found again after a power failure.
+                let about = tree::open_file(self.directory.as_fd(), OsStr::new(ABOUT));
+                about.and_then(|file| file.sync_data()).map_err(self.fault("write about.json of"))?;
+            }
+        } else {
             self.discard(lock)?;
         }
         Ok(Ended { changed, kept })
@@ -235,6 +273,7 @@ impl Workspace {
         // Nobody can begin with what is half gone: the new name is not one of a workspace.
         let gone = self.place.with_file_name(leftover::gone(name.as_str()));
         fs::rename(&self.place, &gone).map_err(fault)?;
+        leftover::passed(&self.place);
         if let Ok(work) = tree::open_below(self.directory.as_fd(), Path::new(WORK)) {
             remove_marks(work.as_fd());
         }
@@ -263,5 +302,6 @@ pub(crate) fn write_about(place: &Path, about: &About) -> io::Result<()> {
     let aside = place.join(format!("{ABOUT}.{}", std::process::id()));
     let mut file = File::create(&aside)?;
     file.write_all(about.to_text().as_bytes())?;
+    file.sync_data()?;
     fs::rename(aside, place.join(ABOUT))
 }

@@ -378,3 +378,23 @@ fn a_limit_of_descriptors_is_the_steps_own_however_many_run_at_once() {
     assert_eq!(said.code, 0, "{}", said.err);
     assert_eq!(said.out, "24\n".repeat(30));
 }
+
+#[test]
+fn steps_at_once_take_turns_in_one_workspace() {
+    let place = place(
+        "sandboxes: {box: {engine: native, workspace: {mode: cow, name: shared}}}
+sandbox: box
+steps:
+  one: {exec: 'echo 1 >> log; sleep 0.4; echo 1 >> log'}
+  two: {exec: 'echo 2 >> log; sleep 0.4; echo 2 >> log'}
+  three: {exec: 'echo 3 >> log; sleep 0.4; echo 3 >> log'}
+",
+    );
+    let said = steps(&place, &["-j", "3"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let applied = place.says(&["workspace", "apply", "shared"]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    let log = place.read("work/log");
+    let turns: Vec<_> = log.lines().collect();
+    assert!(turns.len() == 6 && turns.chunks(2).all(|turn| turn[0] == turn[1]), "{log}");
+}

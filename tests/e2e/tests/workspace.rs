@@ -236,3 +236,53 @@ fn a_workspace_is_free_when_nobody_can_write_to_it_any_more() {
     let late = place.says(&["workspace", "apply", "task"]);
     assert!(late.code == 0 && place.has("work/new.txt"), "{late:?}");
 }
+
+#[test]
+fn a_killed_run_that_was_to_leave_nothing_leaves_nothing_for_long() {
+    let place = place();
+    let mut command = place.polder(&["run", "--discard", "--", "sh", "-c", "echo x > new; echo up; exec sleep 1000"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = command.spawn().expect("polder");
+    running.stdout.as_mut().expect("stdout").read_exact(&mut [0_u8; 3]).expect("the command is up");
+    let count = || json(&place.says(&["workspace", "list", "--json"]))["workspaces"].as_array().map(Vec::len);
+    assert_eq!(count(), Some(1), "it is there while the command runs");
+    running.kill().expect("kill");
+    running.wait().expect("wait");
+    polder_e2e::until("the end of the workspace", || count() == Some(0));
+    let store = std::fs::read_dir(place.home().join(".local/state/polder/workspaces")).expect("the store");
+    assert_eq!(store.count(), 0);
+}
+
+#[test]
+fn a_workspace_of_another_tree_is_named_and_left_alone() {
+    let place = place();
+    run(&place, "task", "echo x > new");
+    place.write("other/file", "");
+    let other = place.dir().join("other").display().to_string();
+    for verb in ["discard", "apply", "revert"] {
+        let said = place.says(&["workspace", verb, "task", "-C", &other]);
+        let hint = format!("-C {}", std::fs::canonicalize(place.work()).expect("the tree").display());
+        assert!(said.code == 125 && said.err.contains(&hint), "{verb}: {said:?}");
+    }
+    let looked = place.says(&["workspace", "diff", "task", "-C", &other]);
+    assert_eq!(looked.code, 0, "{looked:?}");
+    assert_eq!(place.says(&["workspace", "discard", "task"]).code, 0);
+}
+
+#[test]
+fn one_damaged_workspace_is_no_reason_to_refuse_the_others() {
+    let place = place();
+    run(&place, "hurt", "echo x > new");
+    run(&place, "fine", "echo x > new");
+    let store = place.home().join(".local/state/polder/workspaces");
+    let found = std::fs::read_dir(store).expect("the store").map(|entry| entry.expect("an entry").path());
+    let hurt = found.into_iter().find(|path| path.to_string_lossy().contains("/hurt.")).expect("the workspace");
+    std::fs::write(hurt.join("about.json"), "").expect("damage");
+    let list = place.says(&["workspace", "list"]);
+    assert!(list.code == 0 && list.out.contains("fine") && list.out.contains("hurt is damaged"), "{list:?}");
+    assert_eq!(place.says(&["workspace", "apply"]).code, 0);
+    let said = place.says(&["run", "--workspace", "hurt", "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("discard hurt"), "{said:?}");
+    assert_eq!(place.says(&["workspace", "discard", "hurt"]).code, 0);
+    assert_eq!(place.says(&["run", "--workspace", "hurt", "--", "true"]).code, 0);
+}

@@ -1,7 +1,7 @@
 //! `polder workspace apply`.
 
 use super::record::Recorded;
-use super::{ask, json, part, print, print_json, shown};
+use super::{Verb, ask, json, part, print, print_json, shown};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
 use polder_workspace::{Applied, Choice, Relative, Settled, Verdict, Workspace};
@@ -13,7 +13,7 @@ use std::path::Path;
 const LEFT_OUT: u8 = 1;
 
 pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
-    let workspace = part(&args.part)?;
+    let workspace = part(&args.part, Verb::Changes)?;
     if args.resume || args.abort {
         return settle(&workspace, args);
     }

@@ -1,15 +1,15 @@
 //! `polder workspace diff`.
 
 use super::paint::{self, Paint};
-use super::{full_name, json, part, print, shown, which};
+use super::{Verb, json, part, print, shown, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::Failure;
 use polder_workspace::{Item, Line, Review, Text, Workspace};
 use serde_json::json;
 
 pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
-    let parts = which(&args.part.which)?.parts()?;
-    let workspace = part(&args.part)?;
+    let parts = which(&args.part.which, Verb::Looks)?.parts()?;
+    let workspace = part(&args.part, Verb::Looks)?;
     let review = workspace.review()?;
     let items = review.only(&args.path)?;
     if args.json {
@@ -30,7 +30,7 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     print(&summary(&items, review.forged.len()))?;
     let others = parts.iter().filter(|other| other.project() != workspace.project());
     for other in others.filter(|other| other.is_changed().unwrap_or(true)) {
-        print(&format!("more in another project: `polder workspace diff {}`", full_name(other)))?;
+        print(&format!("more in another project: `polder workspace diff {}`", other.full_name()))?;
     }
     Ok(0)
 }

@@ -48,6 +48,9 @@ pub(crate) fn item(item: &Item) -> Value {
     if let What::Renamed { from } = &change.what {
         told["from"] = path(from);
     }
+    if let Some(note) = item.note {
+        told["note"] = json!(note);
+    }
     if let Some(bits) = item.stripped {
         told["stripped"] = json!(format!("{bits:04o}"));
     }

@@ -3,18 +3,23 @@
 use super::{print, print_json, shown_path, store};
 use crate::args::WorkspaceListArgs;
 use crate::exit::Failure;
-use polder_workspace::Workspace;
+use polder_workspace::{Damaged, Workspace, visible_name};
 use serde_json::json;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) fn list(args: &WorkspaceListArgs) -> Result<u8, Failure> {
-    let all = store()?.list()?;
+    let store = store()?;
+    let (all, damaged) = (store.list()?, store.damaged()?);
     if args.json {
         let all: Vec<_> = all.iter().map(described).collect();
-        print_json(&json!({ "workspaces": all }))?;
+        let damaged: Vec<_> = damaged
+            .iter()
+            .map(|one| json!({"name": one.name, "place": one.place.to_string_lossy(), "why": one.why}))
+            .collect();
+        print_json(&json!({ "workspaces": all, "damaged": damaged }))?;
         return Ok(0);
     }
-    if all.is_empty() {
+    if all.is_empty() && damaged.is_empty() {
         print("no workspaces; `polder run --cow` begins one")?;
     }
     let width = all.iter().map(|workspace| workspace.name().as_str().len()).max().unwrap_or(0);
@@ -29,6 +34,12 @@ pub(crate) fn list(args: &WorkspaceListArgs) -> Result<u8, Failure> {
             let (project, root) = (part.project().unwrap_or_default(), shown_path(part.root()));
             print(&format!("{name:width$}  {mode:8}  {:11}  {when}  {root} (project {project})", state(part)))?;
         }
+    }
+    for Damaged { name, place, why } in &damaged {
+        let (name, place) = (visible_name(name.as_bytes()), shown_path(place));
+        print(&format!(
+            "{name} is damaged: {why}; `polder workspace discard {name}` in its tree removes it, or remove {place}"
+        ))?;
     }
     Ok(0)
 }

@@ -77,6 +77,7 @@ pub(crate) fn notes(item: &Item) -> Vec<String> {
     notes.extend(item.refused.as_ref().map(|why| format!("never applied: {why}")));
     notes.extend(item.conflict.as_ref().map(|why| format!("conflict: {why}")));
     notes.extend(item.held.map(|why| format!("held back: {why}")));
+    notes.extend(item.note.map(|note| format!("note: {note}")));
     notes.extend(item.stripped.map(|bits| format!("without the bits {bits:04o}, which would give others' rights")));
     notes
 }

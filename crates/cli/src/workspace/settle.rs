@@ -1,17 +1,23 @@
 //! `polder workspace discard` and `polder workspace revert`.
 
 use super::record::Recorded;
-use super::{json, part, print, print_json, shown, which};
-use crate::args::{WorkspaceDiscardArgs, WorkspaceRevertArgs};
+use super::{Verb, json, part, print, print_json, shown, store, which};
+use crate::args::{WhichArgs, WorkspaceDiscardArgs, WorkspaceRevertArgs};
 use crate::exit::Failure;
 use serde_json::json;
+use std::path::PathBuf;
 
 pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
-    let workspace = which(&args.which)?;
-    let name = workspace.name().to_string();
-    // One whose apply was interrupted is half in the tree: that is settled first.
-    let lock = workspace.lock_for_run()?;
-    workspace.discard(lock)?;
+    let name = match damaged(&args.which)? {
+        Some(name) => name,
+        None => {
+            let workspace = which(&args.which, Verb::Changes)?;
+            let name = workspace.name().to_string();
+            let lock = workspace.lock_for_discard()?;
+            workspace.discard(lock)?;
+            name
+        }
+    };
     if args.json {
         print_json(&json!({"workspace": name, "state": "discarded"}))?;
     } else {
@@ -20,9 +26,16 @@ pub(crate) fn discard(args: &WorkspaceDiscardArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Removes the workspace that is meant if nothing else can be done with it. Says its name then.
+fn damaged(which: &WhichArgs) -> Result<Option<String>, Failure> {
+    let Some(name) = &which.name else { return Ok(None) };
+    let directory = which.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+    Ok(store()?.remove_damaged(&name.parse()?, &directory)?.then(|| name.clone()))
+}
+
 /// Exit code 1 where a path changed since and was left alone.
 pub(crate) fn revert(args: &WorkspaceRevertArgs) -> Result<u8, Failure> {
-    let workspace = part(&args.part)?;
+    let workspace = part(&args.part, Verb::Changes)?;
     let Some(done) = workspace.revert(&mut Recorded::new("revert", &workspace, &[])?)? else {
         return Err(Failure::new(format!("nothing of the workspace `{}` was applied yet", workspace.name())));
     };

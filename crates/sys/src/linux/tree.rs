@@ -13,7 +13,7 @@ pub use entry::{
     Node, Replace, change_mode, change_owner, create_file, link, make_directory, make_node, make_symlink, open_file,
     open_file_to_write, read_symlink, remove_directory, remove_file, rename, set_modified, try_lock,
 };
-pub use names::{attribute, attributes, names, set_attribute};
+pub use names::{attribute, attributes, names, set_attribute, ways};
 pub use stamp::{Kind, Moment, Stat, file_system, stat, stat_of};
 
 use super::call::Errno;

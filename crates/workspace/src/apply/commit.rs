@@ -2,7 +2,7 @@
 
 use super::Watch;
 use super::ground::Ground;
-use super::stage::{change_mode, changed, split};
+use super::stage::{at, change_mode, changed, split};
 use crate::journal::Record;
 use crate::steps::{Act, BeforeKind, Step};
 use polder_sys::tree::{self, Replace, Stat};
@@ -16,7 +16,7 @@ pub(super) fn commit(ground: &mut Ground, record: &Record, watch: &mut dyn Watch
             Act::Remove | Act::RemoveDirectory => remove(ground, record, step, watch)?,
             Act::Mode { mode, early: false } => {
                 watch.step("set permission bits")?;
-                change_mode(ground, step, *mode)?;
+                change_mode(ground, step, *mode).map_err(at(step))?;
             }
             Act::Mode { early: true, .. } => {}
             Act::Make { .. } | Act::Put { .. } | Act::Link { .. } => {
@@ -49,6 +49,7 @@ fn remove(ground: &mut Ground, record: &Record, step: &Step, watch: &mut dyn Wat
             tree::remove_file((*directory).as_fd(), step.path.name())
         }
     }
+    .map_err(at(step))
 }
 
 fn place(ground: &mut Ground, record: &Record, index: usize, watch: &mut dyn Watch) -> io::Result<()> {
@@ -77,7 +78,7 @@ fn place(ground: &mut Ground, record: &Record, index: usize, watch: &mut dyn Wat
     let directory = (*directory).as_fd();
     tree::rename(directory, name, directory, step.path.name(), replace).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => changed(step),
-        _ => error,
+        _ => at(step)(error),
     })
 }
 

@@ -18,16 +18,19 @@ use std::path::Path;
 pub(super) fn stage(ground: &mut Ground, steps: &Steps, watch: &mut dyn Watch) -> io::Result<Vec<u64>> {
     let mut inodes = Vec::with_capacity(steps.steps.len());
     for (index, step) in steps.steps.iter().enumerate() {
-        expect(ground, step)?;
+        expect(ground, step).map_err(at(step))?;
         if let Act::Mode { mode, early: true } = step.act {
             watch.step("open a directory")?;
-            change_mode(ground, step, mode)?;
+            change_mode(ground, step, mode).map_err(at(step))?;
         }
         if let (Some(before), false) = (&step.before, matches!(step.act, Act::Mode { .. })) {
             watch.step("keep what was there")?;
-            keep(ground, step, before, index)?;
+            keep(ground, step, before, index).map_err(at(step))?;
         }
-        inodes.push(ready(ground, steps, index, watch)?);
+        if let Some(what) = makes(&step.act) {
+            watch.step(what)?;
+        }
+        inodes.push(ready(ground, steps, index).map_err(at(step))?);
     }
     // A directory gets its own bits when everything is in it.
     for (index, step) in steps.steps.iter().enumerate().rev() {
@@ -60,6 +63,30 @@ fn expect(ground: &mut Ground, step: &Step) -> io::Result<()> {
     }
 }
 
+/// A path that an apply could not change, with what helps.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot change `{path}`{remedy}")]
+struct Unchanged {
+    path: String,
+    remedy: &'static str,
+    source: io::Error,
+}
+
+/// Says at which path something failed. What says so already stays as it is.
+pub(super) fn at(step: &Step) -> impl FnOnce(io::Error) -> io::Error {
+    let path = crate::visible_name(step.path.as_path().as_os_str().as_encoded_bytes());
+    move |source| {
+        let remedy = match source.kind() {
+            _ if source.raw_os_error().is_none() => return source,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "; let yourself write to it and to the directory that it lies in, or name the other paths by --path"
+            }
+            _ => "",
+        };
+        io::Error::new(source.kind(), Unchanged { path, remedy, source })
+    }
+}
+
 pub(super) fn changed(step: &Step) -> io::Error {
     let shown = crate::visible_name(step.path.as_path().as_os_str().as_encoded_bytes());
     io::Error::other(format!("`{shown}` changed while it was applied"))
@@ -86,25 +113,32 @@ fn keep(ground: &mut Ground, step: &Step, before: &Before, index: usize) -> io::
     tree::set_modified(ground.undo.as_fd(), kept, old.modified)
 }
 
+/// What a step makes aside, if anything.
+fn makes(act: &Act) -> Option<&'static str> {
+    match act {
+        Act::Make { .. } => Some("make a directory aside"),
+        Act::Link { .. } => Some("make a link aside"),
+        Act::Put { .. } => Some("write a file aside"),
+        Act::Remove | Act::RemoveDirectory | Act::Mode { .. } => None,
+    }
+}
+
 /// Makes what a step puts in place, aside.
-fn ready(ground: &mut Ground, steps: &Steps, index: usize, watch: &mut dyn Watch) -> io::Result<u64> {
+fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<u64> {
     let step = &steps.steps[index];
     let aside = steps.aside(index);
     let (parent, name) = split(&aside)?;
     match &step.act {
         Act::Remove | Act::RemoveDirectory | Act::Mode { .. } => return Ok(0),
         Act::Make { .. } => {
-            watch.step("make a directory aside")?;
             let directory = ground.tree(parent)?;
             tree::make_directory((*directory).as_fd(), name, 0o700)?;
         }
         Act::Link { target } => {
-            watch.step("make a link aside")?;
             let directory = ground.tree(parent)?;
             tree::make_symlink((*directory).as_fd(), name, &target.0)?;
         }
         Act::Put { source, mode, .. } => {
-            watch.step("write a file aside")?;
             let (from, stat) = match source {
                 Source::Layer => {
                     let layer = ground.layer(step.path.parent())?;
@@ -178,4 +212,26 @@ pub(super) fn change_mode(ground: &mut Ground, step: &Step, mode: u32) -> io::Re
 pub(super) fn split(path: &Path) -> io::Result<(&Path, &OsStr)> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     Ok((path.parent().unwrap_or(Path::new("")), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at;
+    use crate::relative::Relative;
+    use crate::steps::{Act, Step};
+    use std::error::Error;
+    use std::io;
+    use std::path::Path;
+
+    #[test]
+    fn a_failure_says_where_it_was_and_what_helps() {
+        const EACCES: i32 = 13;
+        let path = Relative::new(Path::new("dir/file")).unwrap();
+        let step = Step { path, act: Act::Remove, before: None, within: None };
+        let error = at(&step)(io::Error::from_raw_os_error(EACCES));
+        assert!(error.to_string().starts_with("cannot change `dir/file`; let yourself write"), "{error}");
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert!(error.source().is_some_and(|cause| cause.to_string().contains("Permission denied")), "{error:?}");
+        assert_eq!(at(&step)(io::Error::other("told")).to_string(), "told");
+    }
 }

@@ -46,6 +46,44 @@ pub(super) fn runs_scripts(before: Option<&[u8]>, after: Option<&[u8]>) -> bool 
         "devEngines",
         "volta",
     ];
+    keys_differ(&KEYS, before, after)
+}
+
+/// Whether the keys from which Composer runs something, or takes where code comes from, differ.
+pub(super) fn runs_composer(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    const KEYS: [&str; 7] = ["scripts", "bin", "config", "repositories", "autoload", "autoload-dev", "extra"];
+    keys_differ(&KEYS, before, after)
+}
+
+/// Whether lines differ that choose the code by which a Python project is built: those of `[build-system]`, and those that
+/// speak of builds, hooks or plugins anywhere.
+pub(super) fn names_backend(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    const WORDS: [&str; 6] = ["build", "backend", "hook", "plugin", "cmdclass", "ext-modules"];
+    let has = |line: &[u8]| {
+        let line = line.to_ascii_lowercase();
+        WORDS.iter().any(|word| line.windows(word.len()).any(|window| window == word.as_bytes()))
+    };
+    // A key in other letters can say the same without being seen, and a text over several lines can hold a heading.
+    let unclear = |content: Option<&[u8]>| {
+        let content = content.unwrap_or_default();
+        ["\"\"\"", "'''", "\\"].iter().any(|sign| content.windows(sign.len()).any(|at| at == sign.as_bytes()))
+    };
+    let lines = |content: Option<&[u8]>| -> Vec<Vec<u8>> {
+        let mut chosen = false;
+        let lines = content.unwrap_or_default().split(|byte| *byte == b'\n' || *byte == b'\r');
+        let counts = |line: &&[u8]| {
+            let line = line.trim_ascii_start();
+            if line.starts_with(b"[") {
+                chosen = has(line);
+            }
+            !line.is_empty() && (chosen || has(line))
+        };
+        lines.filter(counts).map(<[u8]>::to_vec).collect()
+    };
+    before != after && (unclear(before) || unclear(after) || lines(before) != lines(after))
+}
+
+fn keys_differ(keys: &[&str], before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let read = |content: Option<&[u8]>| -> Option<serde_json::Value> {
         match content {
             None => Some(serde_json::Value::Null),
@@ -53,7 +91,7 @@ pub(super) fn runs_scripts(before: Option<&[u8]>, after: Option<&[u8]>) -> bool 
         }
     };
     match (read(before), read(after)) {
-        (Some(before), Some(after)) => KEYS.iter().any(|key| before.get(key) != after.get(key)),
+        (Some(before), Some(after)) => keys.iter().any(|key| before.get(key) != after.get(key)),
         // What cannot be read here may be read by something more lenient.
         _ => true,
     }

@@ -1,6 +1,6 @@
 //! The table: where, when, and why.
 
-use super::contents::{names_build, names_drivers, runs_scripts};
+use super::contents::{names_backend, names_build, names_drivers, runs_composer, runs_scripts};
 
 /// Where a rule looks.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,7 @@ const INSTALL: &str = "a package manager takes commands or registries from it";
 const CARGO: &str = "cargo takes linkers, wrappers and runners from it";
 const PYTHON: &str = "Python runs it when it starts, or takes its place from it";
 const BUILD: &str = "it runs when the project is only checked or opened";
+const MANIFEST: &str = "it is a program, and editors and package managers run it to ask for tasks or dependencies";
 const POLDER: &str = "it says what the next sandbox allows";
 
 pub(super) const RULES: &[Rule] = &[
@@ -197,6 +198,11 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Start("rust-toolchain"), "rustup takes the tool chain from it, which can lie in the tree"),
     // Python.
     always(At::Name("setup.py"), BUILD),
+    Rule {
+        at: At::Name("pyproject.toml"),
+        when: When::Content(names_backend),
+        why: "it says which code builds the project, and an installer runs it",
+    },
     always(At::Name("conftest.py"), BUILD),
     always(At::Name("noxfile.py"), BUILD),
     always(At::Name("pyvenv.cfg"), PYTHON),
@@ -214,6 +220,8 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Start("gradlew"), BUILD),
     always(At::Start("init.gradle"), BUILD),
     always(At::Start("settings.gradle"), BUILD),
+    always(At::Name("build.gradle"), BUILD),
+    always(At::Name("build.gradle.kts"), BUILD),
     always(At::Below(&[".mvn"]), BUILD),
     always(At::Start("mvnw"), BUILD),
     // Others.
@@ -223,6 +231,19 @@ pub(super) const RULES: &[Rule] = &[
     always(At::Name(".irbrc"), "Ruby runs it when it starts"),
     always(At::Name(".rspec"), "Ruby takes options from it"),
     always(At::Path(&[".bundle", "config"]), INSTALL),
+    // Manifests that are programs: whoever asks for the dependencies runs them, and editors ask when they open the directory.
+    always(At::Name("gemfile"), MANIFEST),
+    always(At::Name("gems.rb"), MANIFEST),
+    always(At::End(".gemspec"), MANIFEST),
+    always(At::Name("rakefile"), MANIFEST),
+    always(At::Name("rakefile.rb"), MANIFEST),
+    always(At::Name("mix.exs"), MANIFEST),
+    always(At::Name("package.swift"), MANIFEST),
+    Rule {
+        at: At::Name("composer.json"),
+        when: When::Content(runs_composer),
+        why: "its scripts, plugins or sources differ, and a package manager runs them",
+    },
     // The next sandbox.
     always(At::Name("polder.yaml"), POLDER),
     always(At::Name("polder.toml"), POLDER),

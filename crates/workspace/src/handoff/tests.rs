@@ -249,3 +249,64 @@ fn a_manifest_is_held_when_it_says_what_runs() {
     assert!(!held(plain, &plain.replace("1.0.0", "1.0.1")));
     assert!(!held(plain, &format!("{plain}[dependencies]\nserde = \"1\"\n")));
 }
+
+#[test]
+fn a_manifest_that_is_a_program_is_held() {
+    for path in [
+        "build.gradle",
+        "app/build.gradle.kts",
+        "Gemfile",
+        "gems.rb",
+        "x.gemspec",
+        "Rakefile",
+        "mix.exs",
+        "Package.swift",
+    ] {
+        assert!(held(path).is_some(), "{path}");
+    }
+    for path in ["src/build.gradle.md", "Gemfile.lock", "rake", "Package.resolved"] {
+        assert_eq!(held(path), None, "{path}");
+    }
+}
+
+fn differs(path: &str, before: &str, after: &str) -> bool {
+    let path = Relative::new(Path::new(path)).unwrap();
+    assert!(wants_content(&path));
+    let (before, after) = (Content::Known(before.as_bytes()), Content::Known(after.as_bytes()));
+    held_back(Seen { path: &path, link: false, before, after }).is_some()
+}
+
+#[test]
+fn a_php_package_is_held_when_what_it_runs_differs() {
+    let plain = r#"{"name": "x/y", "require": {"a/b": "1"}}"#;
+    assert!(!differs("composer.json", plain, r#"{"name": "x/y", "require": {"a/b": "2"}}"#));
+    for more in
+        [r#""scripts": {"post-install-cmd": "x"}"#, r#""repositories": []"#, r#""config": {"allow-plugins": true}"#]
+    {
+        assert!(differs("composer.json", plain, &format!("{{\"name\": \"x/y\", {more}}}")), "{more}");
+    }
+}
+
+#[test]
+fn a_python_project_is_held_when_what_builds_it_differs() {
+    let plain = "[project]\nname = \"x\"\nversion = \"1\"\n\n[build-system]\nrequires = [\"setuptools\"]\n";
+    assert!(!differs("pyproject.toml", plain, &plain.replace("version = \"1\"", "version = \"2\"")));
+    assert!(!differs("pyproject.toml", plain, &plain.replace("[project]", "[tool.x]\ny = 1\n\n[project]")));
+    for (from, to) in [
+        ("[\"setuptools\"]", "[\n  \"evil\",\n]"),
+        ("[build-system]", "[build-system]\nbackend-path = [\".\"]"),
+        ("[project]", "[tool.hatch.build.hooks.custom]\npath = \"x.py\"\n\n[project]"),
+        ("[project]", "\"\\u0062uild-system\".requires = []\n[project]"),
+    ] {
+        assert!(differs("pyproject.toml", plain, &plain.replace(from, to)), "{to}");
+    }
+}
+
+#[test]
+fn a_lockfile_is_called_out_and_not_held() {
+    let note = |path: &str| noted(&Relative::new(Path::new(path)).unwrap());
+    for path in ["package-lock.json", "web/YARN.lock", "Cargo.lock", "go.sum"] {
+        assert!(note(path).is_some() && held(path).is_none(), "{path}");
+    }
+    assert_eq!(note("src/lock"), None);
+}

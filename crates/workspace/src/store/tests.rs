@@ -53,6 +53,102 @@ fn a_named_workspace_is_opened_again_and_an_unnamed_one_is_new() {
 }
 
 #[test]
+fn a_workspace_of_another_tree_is_not_the_one_that_is_meant() {
+    let scratch = Scratch::new("trees");
+    let store = scratch.store();
+    let inner = scratch.root().join("below");
+    let name: Name = "task".parse().unwrap();
+    let begin = |root: &Path, name: &str| {
+        let name = Some(name.parse().unwrap());
+        store.begin(Begin { root, name, mode: Mode::Cow, parent: None, capture: None }).unwrap()
+    };
+    let deep = begin(&inner, "deep");
+    let task = begin(&scratch.root(), "task");
+    assert_eq!(store.newest(&inner).unwrap().place(), deep.place(), "the newer one is that of the tree around");
+    assert_eq!(store.newest(&scratch.root()).unwrap().place(), task.place());
+    let within = begin(&inner, "task");
+    begin(&scratch.root(), "newer");
+    assert_eq!(store.find_here(&name, &inner).unwrap().place(), within.place());
+    assert_eq!(store.find_here(&name, &scratch.root()).unwrap().place(), task.place());
+    let lock = within.lock_for_run().unwrap();
+    within.discard(lock).unwrap();
+    let error = store.find_here(&name, &scratch.0).unwrap_err().to_string();
+    assert!(error.contains(&format!("-C {}", scratch.root().display())), "{error}");
+    assert_eq!(store.find(&name, &scratch.0).unwrap().place(), task.place(), "looking at it harms nobody");
+}
+
+#[test]
+fn one_that_is_damaged_is_named_and_in_nobodys_way() {
+    let scratch = Scratch::new("damaged");
+    let store = scratch.store();
+    let name: Name = "hurt".parse().unwrap();
+    let fine = scratch.begin(Some("fine")).unwrap();
+    for damage in ["", "{", "absent"] {
+        let hurt = scratch.begin(Some("hurt")).unwrap();
+        match damage {
+            "absent" => fs::remove_file(hurt.place().join(ABOUT)).unwrap(),
+            text => fs::write(hurt.place().join(ABOUT), text).unwrap(),
+        }
+        assert_eq!(store.list().unwrap().len(), 1);
+        assert_eq!(store.newest(&scratch.root()).unwrap().place(), fine.place());
+        assert_eq!(store.find_here(fine.name(), &scratch.root()).unwrap().place(), fine.place());
+        let named: Vec<_> = store.damaged().unwrap().into_iter().map(|damaged| (damaged.name, damaged.place)).collect();
+        assert_eq!(named, [("hurt".to_owned(), hurt.place().to_owned())]);
+        let error = scratch.begin(Some("hurt")).unwrap_err().to_string();
+        assert!(error.contains("`polder workspace discard hurt`"), "{error}");
+        let lock = hurt.lock_for_run().unwrap();
+        assert!(matches!(store.remove_damaged(&name, &scratch.root()), Err(StoreError::InUse { .. })));
+        drop(lock);
+        assert!(!store.remove_damaged(fine.name(), &scratch.root()).unwrap(), "it is not damaged");
+        assert!(store.remove_damaged(&name, &scratch.root().join("below")).unwrap());
+        assert!(store.damaged().unwrap().is_empty() && fine.is_there());
+    }
+}
+
+#[test]
+fn an_interrupted_apply_of_a_tree_that_is_gone_is_discarded() {
+    let scratch = Scratch::new("gone");
+    let workspace = scratch.begin(Some("task")).unwrap();
+    fs::write(workspace.place().join("journal"), "").unwrap();
+    let error = workspace.lock_for_discard().unwrap_err().to_string();
+    assert!(error.contains("apply task --resume"), "{error}");
+    fs::rename(scratch.root(), scratch.0.join("moved")).unwrap();
+    drop(workspace.lock_for_discard().unwrap());
+    fs::create_dir(scratch.root()).unwrap();
+    let lock = workspace.lock_for_discard().unwrap();
+    workspace.discard(lock).unwrap();
+}
+
+#[test]
+fn what_a_killed_run_without_a_name_left_is_ended_by_the_next() {
+    let scratch = Scratch::new("passing");
+    let begin = |keep: Option<Keep>, changed: bool| {
+        let workspace = scratch.begin(None).unwrap();
+        let lock = workspace.lock_for_run().unwrap();
+        keep.iter().for_each(|keep| workspace.passes(*keep).unwrap());
+        if changed {
+            fs::write(workspace.layers().upper.join("file"), "x").unwrap();
+        }
+        (workspace, lock)
+    };
+    let (thrown, unchanged) = (begin(Some(Keep::Never), true), begin(Some(Keep::Changed), false));
+    let (changed, always) = (begin(Some(Keep::Changed), true), begin(None, false));
+    let (running, ended) = (begin(Some(Keep::Never), true), begin(Some(Keep::Changed), true));
+    ended.0.end(ended.1, Keep::Changed).unwrap();
+    // Whoever is killed lets go of the lock and does nothing else.
+    for lock in [thrown.1, unchanged.1, changed.1, always.1] {
+        drop(lock);
+    }
+    assert_eq!(scratch.store().list().unwrap().len(), 4);
+    assert!(!thrown.0.is_there() && !unchanged.0.is_there());
+    assert!(changed.0.is_there() && always.0.is_there() && running.0.is_there());
+    drop(running.1);
+    assert_eq!(scratch.store().list().unwrap().len(), 3);
+    let names = fs::read_dir(scratch.store().place()).unwrap().count();
+    assert_eq!(names, 3, "no note stays");
+}
+
+#[test]
 fn one_run_at_a_time() {
     let scratch = Scratch::new("lock");
     let first = scratch.begin(Some("task")).unwrap();

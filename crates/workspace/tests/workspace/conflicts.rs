@@ -85,6 +85,42 @@ fn a_file_that_the_host_removed_does_not_come_back() {
 }
 
 #[test]
+fn what_lies_in_a_directory_that_the_host_put_there_is_kept() {
+    let files = [("d/f", "A"), ("d/gone", "A"), ("o/f", "B"), ("o/gone", "B"), ("deep/er/f", "A"), ("x/er/f", "B")];
+    let scene = scene(&files);
+    in_overlay(
+        &scene,
+        &[write("d/f", "layer"), Operation::Remove("d/gone".into()), write("d/new", "n"), write("deep/er/f", "layer")],
+    );
+    for (from, to) in [("d", "d.old"), ("o", "d"), ("deep", "deep.old"), ("x", "deep")] {
+        fs::rename(scene.root().join(from), scene.root().join(to)).unwrap();
+    }
+    let before = scene.tree();
+    let applied = scene.apply(&Choice::everything());
+    for path in ["d/f", "d/gone", "d/new", "deep/er/f"] {
+        let verdict = scene.verdict(&applied, path);
+        assert!(matches!(&verdict, Verdict::Conflict(why) if why.contains("another directory")), "{path}: {verdict:?}");
+    }
+    assert_eq!(scene.tree(), before);
+    let force = Choice { force: vec!["d/f".into()], ..Choice::everything() };
+    assert_eq!(scene.verdict(&scene.apply(&force), "d/f"), Verdict::Taken);
+}
+
+#[test]
+fn a_directory_in_which_the_host_works_too_is_no_conflict() {
+    let scene = scene(&[("d/f", "A"), ("d/other", "A")]);
+    in_overlay(&scene, &[write("d/f", "layer"), Operation::Bits("d".into(), 0o750)]);
+    assert!(!conflicts(&scene, "d"));
+    // What an apply did to the directory is nothing that the host did.
+    in_overlay(&scene, &[write("d/f", "layer again")]);
+    assert!(!conflicts(&scene, "d/f"));
+    in_overlay(&scene, &[write("d/f", "layer once more")]);
+    scene.host("d/mine", "mine");
+    scene.host("d/other", "mine");
+    assert!(!conflicts(&scene, "d/f"));
+}
+
+#[test]
 fn a_file_that_was_renamed_and_changed_inside_is_not_taken_for_a_removed_one() {
     let scene = scene(&[("file", "old")]);
     in_overlay(

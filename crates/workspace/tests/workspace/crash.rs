@@ -251,3 +251,36 @@ fn nothing_lies_about_after_an_apply() {
         scene.tree().keys().map(PathBuf::from).filter(|path| path.to_string_lossy().contains(".polder-")).collect();
     assert_eq!(left, Vec::<PathBuf>::new());
 }
+
+#[test]
+fn an_apply_that_failed_at_any_step_is_not_in_the_way_of_reverting_the_one_before() {
+    const EIO: i32 = 5;
+    for step in 1..STEPS_MAX {
+        let scene = Scene::new();
+        for path in ["file", "gone", "bits", "link"] {
+            scene.host(path, "old");
+        }
+        let before = scene.tree();
+        scene.layer("file", "one");
+        scene.layer("new", "one");
+        scene.layer("bits", "one");
+        let upper = scene.workspace().layers().upper;
+        symlink("one", upper.join("link")).unwrap();
+        scene.apply(&everything());
+        scene.layer("file", "two");
+        std::fs::set_permissions(upper.join("bits"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::remove_file(upper.join("link")).unwrap();
+        symlink("two", upper.join("link")).unwrap();
+        std::fs::remove_file(upper.join("new")).unwrap();
+        scene.whiteout("new");
+        scene.whiteout("gone");
+        let mut at = At { step, seen: 0, error: Some(EIO) };
+        if scene.workspace().apply(&everything(), &mut at).is_ok() {
+            assert!(step > 10, "only {step} steps");
+            return;
+        }
+        let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+        assert_eq!((scene.tree(), reverted.refused), (before, Vec::new()), "step {step}");
+    }
+    panic!("more than {STEPS_MAX} steps");
+}

@@ -14,6 +14,7 @@ const ATTRIBUTE_BYTES_MAX: usize = 65_536;
 const LISTING_BYTES: usize = 8192;
 /// Number, position, length and kind stand before the name of an entry; see getdents64(2).
 const LENGTH_AT: usize = 16;
+const KIND_AT: usize = 18;
 const NAME_AT: usize = 19;
 
 #[repr(align(8))]
@@ -21,6 +22,15 @@ struct Listing([u8; LISTING_BYTES]);
 
 /// The names in a directory, in order.
 pub fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
+    names_of(directory, |_| true)
+}
+
+/// The names in a directory that can lead elsewhere, in order: directories, links, and what the file system tells no kind of.
+pub fn ways(directory: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
+    names_of(directory, |kind| [libc::DT_DIR, libc::DT_LNK, libc::DT_UNKNOWN].contains(&kind))
+}
+
+fn names_of(directory: BorrowedFd<'_>, wanted: impl Fn(u8) -> bool) -> io::Result<Vec<OsString>> {
     // A descriptor of its own: reading moves the position of all that share one.
     let own: OwnedFd = super::open_below(directory, std::path::Path::new(""))?;
     let mut names = Vec::new();
@@ -34,8 +44,8 @@ pub fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
             break;
         }
         let mut rest = &buffer[..length as usize];
-        while let Some((name, after)) = first_entry(rest) {
-            if name != b"." && name != b".." {
+        while let Some((kind, name, after)) = first_entry(rest) {
+            if name != b"." && name != b".." && wanted(kind) {
                 names.push(OsString::from_vec(name.to_vec()));
             }
             rest = after;
@@ -45,12 +55,12 @@ pub fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// The name of the first record, and the records after it.
-fn first_entry(records: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Kind and name of the first record, and the records after it.
+fn first_entry(records: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let length = [*records.get(LENGTH_AT)?, *records.get(LENGTH_AT + 1)?];
     let (record, after) = records.split_at_checked(usize::from(u16::from_ne_bytes(length)))?;
     let name = record.get(NAME_AT..)?;
-    Some((name.split(|byte| *byte == 0).next()?, after))
+    Some((*record.get(KIND_AT)?, name.split(|byte| *byte == 0).next()?, after))
 }
 
 /// The path by which an entry of an open directory can be named to calls that take no directory.

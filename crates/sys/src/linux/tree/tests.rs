@@ -106,3 +106,14 @@ fn attributes_are_listed_read_and_set() {
     assert_eq!(attribute(dir.as_fd(), "file".as_ref(), "user.polder".as_ref()).unwrap().unwrap(), b"value");
     assert_eq!(attribute(dir.as_fd(), "file".as_ref(), "user.other".as_ref()).unwrap(), None);
 }
+
+#[test]
+fn only_links_and_directories_lead_elsewhere() {
+    let scratch = Scratch::new("ways");
+    fs::create_dir(scratch.0.join("directory")).unwrap();
+    fs::write(scratch.0.join("file"), "").unwrap();
+    std::os::unix::fs::symlink("file", scratch.0.join("link")).unwrap();
+    let dir = scratch.open();
+    assert_eq!(names(dir.as_fd()).unwrap(), ["directory", "file", "link"]);
+    assert_eq!(ways(dir.as_fd()).unwrap(), ["directory", "link"]);
+}
