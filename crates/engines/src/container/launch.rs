@@ -2,7 +2,7 @@
 
 use super::api::Client;
 use super::compose;
-use super::daemon::connect;
+use super::daemon::{connect, known_sockets};
 use super::kind::Kind;
 use super::lower::Lowered;
 use super::opening::{Opened, Opening, is_shared};
@@ -27,7 +27,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     // Before anything is made: what is wrong with it is said first.
     let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
-    keep_socket(&client, fitted)?;
+    keep_sockets(&client, fitted)?;
     tidy(&client, fitted.host().user.uid, lookout);
     let session = session.filter(|_| is_shared(&plan.scope, project.is_some())).unwrap_or_default();
     // Once in a session: what a command changes in a recipe, or a name that means another image by now, does not count.
@@ -63,14 +63,19 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, opened, words }))
 }
 
-/// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
-fn keep_socket(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
-    let socket = client.socket();
-    let resolved = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
-    let mut shown = fitted.plan().files.shown.iter();
-    let Some(shown) = shown.find(|shown| resolved.starts_with(shown.host.as_path())) else { return Ok(()) };
-    let text = format!("`{}` ({}) would show the socket of the daemon", shown.host, shown.origin);
-    Err(setup(io::Error::other(text), Some("show something that does not hold it".to_owned())))
+/// Whoever reaches a daemon needs no sandbox to get out of: nothing that holds a socket of one is shown, not even to be
+/// read, be it the daemon that is used or another one.
+fn keep_sockets(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
+    let own = client.socket().canonicalize().unwrap_or_else(|_| client.socket().to_owned());
+    for socket in [own].into_iter().chain(known_sockets(fitted.host())) {
+        let mut shown = fitted.plan().files.shown.iter();
+        if let Some(shown) = shown.find(|shown| socket.starts_with(shown.host.as_path())) {
+            let (host, origin, socket) = (&shown.host, &shown.origin, socket.display());
+            let text = format!("`{host}` ({origin}) would show `{socket}`, the socket of a daemon");
+            return Err(setup(io::Error::other(text), Some("show something that does not hold it".to_owned())));
+        }
+    }
+    Ok(())
 }
 
 /// Removes, once in the life of this process, what killed ones left behind.
