@@ -16,9 +16,11 @@ use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
     let Services { stdio, terminal, ahead: _, layers, kept, lookout, session } = services;
@@ -78,16 +80,19 @@ fn keep_sockets(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Removes, once in the life of this process, what killed ones left behind.
+/// Removes, once for each daemon in the life of this process, what killed ones left behind.
 fn tidy(client: &Client, uid: u32, lookout: &mut dyn Lookout) {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
-        let swept = place::sweep(uid).map_err(|error| error.to_string());
-        for error in [reaped, swept].into_iter().filter_map(Result::err) {
-            lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
-        }
-    });
+    static TIDIED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    // Held to the end: who comes meanwhile must not meet what is about to go.
+    let mut tidied = TIDIED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !tidied.insert(client.socket().to_owned()) {
+        return;
+    }
+    let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
+    let swept = place::sweep(uid).map_err(|error| error.to_string());
+    for error in [reaped, swept].into_iter().filter_map(Result::err) {
+        lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
+    }
 }
 
 /// A run in a container. The run ends before the container does; that ends with the last run of its session.
