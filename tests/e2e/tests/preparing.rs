@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         ("a_pull_or_a_build_ends_when_somebody_asks_for_it", a_pull_or_a_build_ends_when_somebody_asks_for_it),
         ("a_build_is_told_line_by_line", a_build_is_told_line_by_line),
         ("a_build_has_a_time_of_its_own", a_build_has_a_time_of_its_own),
+        ("what_a_build_left_that_was_killed_goes_with_the_next_start", what_a_build_left_that_was_killed_goes),
     ])
 }
 
@@ -193,5 +194,26 @@ fn a_build_has_a_time_of_its_own() {
         assert!(said.code == 125 && said.err.contains("was not built in 5 seconds"), "{said:?}");
         assert!(said.err.contains("build_timeout"), "{said:?}");
         assert!(!place.has("work/ran"));
+    }
+}
+
+fn what_a_build_left_that_was_killed_goes() {
+    for daemon in daemons() {
+        let place = Place::new();
+        place.write("work/Dockerfile", format!("FROM {}\nRUN echo {} && sleep 600\n", image(), mark()));
+        configure(&daemon, &place, "dockerfile: Dockerfile");
+        let mut child = start(&daemon, &place, &["run", "--json", "--", "true"]);
+        let mut told = BufReader::new(child.stdout.take().expect("events")).lines();
+        assert!(told.any(|line| line.expect("a line").contains("RUN echo")), "the build begins");
+        let held = std::fs::read_dir(format!("/proc/{}/fd", child.id())).expect("its files").flatten();
+        let mut held = held.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        let lock = held.find(|path| path.to_string_lossy().starts_with("/tmp/polder-build-")).expect("a lock");
+        assert!(lock.exists(), "the control: {}", lock.display());
+        child.kill().expect("a signal");
+        child.wait().expect("an end");
+        configure(&daemon, &place, &format!("image: '{}'", image()));
+        let said = end(start(&daemon, &place, &["run", "--", "true"]));
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+        assert!(!lock.exists(), "{} stayed", lock.display());
     }
 }

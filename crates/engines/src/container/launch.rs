@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::lower::Lowered;
 use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
-use super::{apart, owner, place};
+use super::{apart, image, owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{
     Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session, Words,
@@ -90,7 +90,8 @@ fn tidy(client: &Client, uid: u32, lookout: &mut dyn Lookout) {
     }
     let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
     let swept = place::sweep(uid).map_err(|error| error.to_string());
-    for error in [reaped, swept].into_iter().filter_map(Result::err) {
+    let freed = image::sweep(uid).map_err(|error| error.to_string());
+    for error in [reaped, swept, freed].into_iter().filter_map(Result::err) {
         lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
     }
 }

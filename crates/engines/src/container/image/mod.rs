@@ -23,6 +23,7 @@ mod told;
 pub(super) use build::{below, hidden};
 pub(super) use context::read_below;
 pub(super) use error::ImageError;
+pub(super) use lock::sweep;
 pub(super) use settings::{Pull, Settings};
 pub(super) use told::Told;
 
