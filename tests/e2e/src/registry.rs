@@ -103,6 +103,8 @@ fn parts(place: &Place) -> Parts {
     let config = serde_json::json!({
         "architecture": "amd64", "os": "linux", "config": { "Env": ["PATH=/bin"] },
         "rootfs": { "type": "layers", "diff_ids": [layer_digest] },
+        // Without it one daemon builds nothing on the image.
+        "history": [{ "created_by": "a test" }],
     });
     let config = config.to_string().into_bytes();
     let config_digest = digest(place, &config);

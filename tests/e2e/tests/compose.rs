@@ -17,6 +17,10 @@ fn main() -> ExitCode {
         ("what_is_not_allowed_is_refused_at_its_line", what_is_not_allowed_is_refused_at_its_line),
         ("services_need_a_network_of_their_own", services_need_a_network_of_their_own),
         ("whatever_ends_polder_no_service_stays", whatever_ends_polder_no_service_stays),
+        (
+            "steps_with_several_daemons_remove_what_was_left_with_each",
+            steps_with_several_daemons_remove_what_was_left_with_each,
+        ),
         ("a_run_that_is_ended_while_it_waits_ends_at_once", a_run_that_is_ended_while_it_waits_ends_at_once),
     ])
 }
@@ -198,6 +202,33 @@ fn whatever_ends_polder_no_service_stays() {
             }
             nothing_stays(&daemon, id);
         }
+    }
+}
+
+fn steps_with_several_daemons_remove_what_was_left_with_each() {
+    let (daemons, mut left) = (daemons(), Vec::new());
+    for daemon in &daemons {
+        let place = Place::new();
+        configure(daemon, &place, &file(WELL, ""));
+        let mut polder = start(daemon, &place, "touch begun; sleep 600");
+        until("the command", || place.has("work/begun"));
+        polder.kill().expect("a signal");
+        polder.wait().expect("the end of polder");
+        left.push(polder.id());
+    }
+    let place = Place::new();
+    let (mut text, mut steps) = ("sandboxes:\n".to_owned(), "steps:\n".to_owned());
+    for Daemon { engine, .. } in &daemons {
+        text += &format!("  box-{engine}: {{engine: {engine}, image: '{}'}}\n", image());
+        steps += &format!("  step-{engine}: {{exec: 'echo ran', sandbox: box-{engine}}}\n");
+    }
+    place.write("work/polder.yaml", text + &steps);
+    let mut command = daemons.first().expect("a daemon").polder(&place, &["steps"]);
+    command.envs(daemons.iter().map(|daemon| (daemon.variable, &daemon.address)));
+    let said = Said::from(command.output().expect("polder"));
+    assert_eq!((said.code, said.out.as_str()), (0, "ran\n".repeat(daemons.len()).as_str()), "{said:?}");
+    for (daemon, id) in daemons.iter().zip(left) {
+        nothing_stays(daemon, id);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use polder_e2e::{Daemon, Place, Said, daemons, image, until, with_daemons};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixListener;
 use std::process::{Command, ExitCode, Stdio};
 
 fn main() -> ExitCode {
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
             "what_cannot_be_done_is_one_clear_error_and_leaves_nothing",
             what_cannot_be_done_is_one_clear_error_and_leaves_nothing,
         ),
+        ("no_socket_of_another_daemon_is_shown", no_socket_of_another_daemon_is_shown),
     ])
 }
 
@@ -184,5 +186,41 @@ fn steps_run_in_containers_and_hand_their_outputs_on() {
         assert!(said.err.contains("never skipped"), "{said:?}");
         assert_eq!(place.read("work/made"), "x\n");
         until("the end of every container", || daemon.containers_of(id) == "[]");
+    }
+}
+
+fn no_socket_of_another_daemon_is_shown() {
+    for daemon in daemons() {
+        let place = Place::new();
+        configure(&daemon, &place, "");
+        let socket = place.dir().join("other/daemon.sock");
+        std::fs::create_dir(place.dir().join("other")).expect("a directory");
+        let listening = UnixListener::bind(&socket).expect("a socket");
+        let other = if daemon.variable == "DOCKER_HOST" { "CONTAINER_HOST" } else { "DOCKER_HOST" };
+        let address = format!("unix://{}", socket.display());
+        let bound = format!("{}:/opt/other:ro", place.dir().join("other").display());
+        let run = |variable: Option<&str>| -> Said {
+            let mut command =
+                daemon.polder(&place, &["run", "--bind", &bound, "--", "sh", "-c", "ls /opt/other; touch ran"]);
+            command.envs(variable.map(|name| (name, &address))).output().expect("polder").into()
+        };
+        let refused = |said: Said| {
+            assert!(said.code == 125 && said.err.contains("daemon.sock`, the socket of a daemon"), "{said:?}");
+            assert!(!place.has("work/ran"), "something ran");
+        };
+        refused(run(Some(other)));
+        let context = place.write(
+            "home/.docker/contexts/meta/other/meta.json",
+            format!(r#"{{"Name":"other","Endpoints":{{"docker":{{"Host":"{address}"}}}}}}"#),
+        );
+        refused(run(None));
+        std::fs::remove_file(context).expect("a file");
+        let said = run(None);
+        assert_eq!(
+            (said.code, said.out.as_str()),
+            (0, "daemon.sock\n"),
+            "the control: nobody says that it is one: {said:?}"
+        );
+        drop(listening);
     }
 }

@@ -14,6 +14,8 @@ fn main() -> ExitCode {
         ("a_pull_or_a_build_ends_when_somebody_asks_for_it", a_pull_or_a_build_ends_when_somebody_asks_for_it),
         ("a_build_is_told_line_by_line", a_build_is_told_line_by_line),
         ("a_build_has_a_time_of_its_own", a_build_has_a_time_of_its_own),
+        ("a_build_gets_what_it_begins_with_only_where_it_may", a_build_gets_what_it_begins_with_only_where_it_may),
+        ("what_a_build_left_that_was_killed_goes_with_the_next_start", what_a_build_left_that_was_killed_goes),
     ])
 }
 
@@ -193,5 +195,57 @@ fn a_build_has_a_time_of_its_own() {
         assert!(said.code == 125 && said.err.contains("was not built in 5 seconds"), "{said:?}");
         assert!(said.err.contains("build_timeout"), "{said:?}");
         assert!(!place.has("work/ran"));
+    }
+}
+
+fn a_build_gets_what_it_begins_with_only_where_it_may() {
+    for daemon in daemons() {
+        let place = Place::new();
+        place.write("image/version", "first");
+        let registry = Registry::for_everybody(&place);
+        registry.open();
+        place.write("work/Dockerfile", format!("FROM {}\nENV MARK={}\n", registry.image, mark()));
+        let says = |pull: &str| {
+            configure(&daemon, &place, &format!("dockerfile: Dockerfile, options: {{pull: {pull}}}"));
+            end(start(&daemon, &place, &["run", "--json", "--", "sh", "-c", "cat /version >seen"]))
+        };
+        let seen = || if place.has("work/seen") { place.read("work/seen") } else { String::new() };
+        place.write("work/.dockerignore", "seen\npolder.yaml\n");
+        let said = says("never");
+        assert!(said.code == 125 && said.err.contains(&registry.image), "{}: {said:?}", daemon.engine);
+        assert!(!registry.is_reached() && !place.has("work/seen"), "nobody asked for it");
+        let said = says("missing");
+        assert_eq!((said.code, seen().as_str()), (0, "first"), "the control: {said:?}");
+        let said = says("never");
+        assert_eq!((said.code, events(&said, "progress").len()), (0, 0), "it was built once: {said:?}");
+        place.write("image/version", "second");
+        registry.renew(&place);
+        assert_eq!((says("missing").code, seen().as_str()), (0, "first"), "what is there is not fetched again");
+        let said = says("always");
+        assert_eq!((said.code, seen().as_str()), (0, "second"), "{said:?}");
+        let said = says("never");
+        assert_eq!((said.code, seen().as_str(), events(&said, "progress").len()), (0, "second", 0), "{said:?}");
+        daemon.forget_image(&registry.image);
+    }
+}
+
+fn what_a_build_left_that_was_killed_goes() {
+    for daemon in daemons() {
+        let place = Place::new();
+        place.write("work/Dockerfile", format!("FROM {}\nRUN echo {} && sleep 600\n", image(), mark()));
+        configure(&daemon, &place, "dockerfile: Dockerfile");
+        let mut child = start(&daemon, &place, &["run", "--json", "--", "true"]);
+        let mut told = BufReader::new(child.stdout.take().expect("events")).lines();
+        assert!(told.any(|line| line.expect("a line").contains("RUN echo")), "the build begins");
+        let held = std::fs::read_dir(format!("/proc/{}/fd", child.id())).expect("its files").flatten();
+        let mut held = held.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        let lock = held.find(|path| path.to_string_lossy().starts_with("/tmp/polder-build-")).expect("a lock");
+        assert!(lock.exists(), "the control: {}", lock.display());
+        child.kill().expect("a signal");
+        child.wait().expect("an end");
+        configure(&daemon, &place, &format!("image: '{}'", image()));
+        let said = end(start(&daemon, &place, &["run", "--", "true"]));
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+        assert!(!lock.exists(), "{} stayed", lock.display());
     }
 }

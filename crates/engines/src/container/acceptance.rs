@@ -350,3 +350,42 @@ fn images_of_earlier_builds_go_and_those_of_others_stay() {
         assert!(others_stay, "another repository's");
     }
 }
+
+#[test]
+#[ignore = "needs a container daemon that POLDER_TEST_HAS declares; `cargo xtask test` has them"]
+fn another_base_under_the_same_name_makes_another_image() {
+    for (_, client) in daemons() {
+        let tree = Tree::new("base");
+        let host = machine(&tree.0);
+        let base: ImageName = format!("localhost/polder-acceptance-base:{}", rand()).parse().expect("a name");
+        let never = Settings { pull: Pull::Never, ..Settings::USUAL };
+        let ready =
+            |recipe: String| image::ready(&client, &plan(&host, Image::Inline(recipe)), &host, &never, &mut Nobody);
+        let recipes = [
+            format!("FROM {base}\nRUN cat /version >/seen\n"),
+            format!(
+                "ARG TAG={}\nFROM {}:${{TAG}} AS first\nFROM first\nRUN cat /version >/seen\n",
+                base.reference(),
+                base.repository()
+            ),
+            format!("FROM {}\nCOPY --from={base} /version /seen\n", image()),
+        ];
+        for recipe in &recipes {
+            let error = ready(recipe.clone()).expect_err("the base is not there, and nobody may get it");
+            assert!(matches!(error, ImageError::Missing { .. }), "{error}");
+        }
+        for version in ["first", "second"] {
+            let made =
+                ready(format!("FROM {}\nRUN echo {version} >/version\n", image())).expect("an image").expect("one");
+            client.tag_image(&made.names[0].parse().expect("a name"), &base, soon()).expect("a name");
+            for recipe in &recipes {
+                let built = ready(recipe.clone()).expect("an image").expect("one");
+                let (seen, _) = run(&client, &built.id, &["cat", "/seen"]);
+                assert_eq!(seen, format!("{version}\n"), "{recipe}");
+                let again = ready(recipe.clone()).expect("an image").expect("one");
+                assert_eq!(again.id, built.id, "the same content is built once: {recipe}");
+            }
+        }
+        client.remove_image(&base, soon()).expect("removed");
+    }
+}

@@ -15,6 +15,7 @@ use polder_plan::Plan;
 use polder_policy::Access;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,9 @@ enum Said {
     /// Nobody: the system has it there.
     Usual,
 }
+
+/// What lies below daemons and makes containers of any kind for whoever asks.
+const BELOW: [&str; 2] = ["/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock"];
 
 /// A place where a daemon may listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +83,26 @@ fn find(kind: Kind, host: &HostFacts, plan: Option<&Plan>) -> Result<Client, Dae
     Err(DaemonError::None { kind, tried })
 }
 
+/// Every socket of this machine at which a daemon of containers is known to listen, whichever engine is used: whoever
+/// reaches one of them needs no way out of a sandbox. Links are resolved, and what is not there is left out.
+pub(super) fn known_sockets(host: &HostFacts) -> Vec<PathBuf> {
+    let variable = |name: &str| host.environment.get(OsStr::new(name));
+    let said = ["DOCKER_HOST", "CONTAINER_HOST"].into_iter().filter_map(variable).cloned();
+    let said = said.chain(context::addresses(host).into_iter().map(OsString::from));
+    // An address of another machine is no socket that could be shown.
+    let said = said.filter_map(|address| local(&address, &Said::Usual).ok());
+    let usual = [Kind::Docker, Kind::Podman].into_iter().flat_map(|kind| usual(kind, host));
+    let known = said.chain(usual).chain(of_users()).chain(BELOW.map(PathBuf::from));
+    let known = known.filter_map(|socket| socket.canonicalize().ok());
+    known.filter(|socket| socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())).collect()
+}
+
+/// Where daemons of users listen who are logged in, the caller or others.
+fn of_users() -> impl Iterator<Item = PathBuf> {
+    let users = fs::read_dir("/run/user").into_iter().flatten().flatten().map(|entry| entry.path());
+    users.flat_map(|own| [own.join("docker.sock"), own.join("podman/podman.sock")])
+}
+
 /// Where a daemon may listen, the best first. What somebody said stands alone.
 fn candidates(kind: Kind, host: &HostFacts) -> Result<Vec<Candidate>, DaemonError> {
     let variable = |name: &str| host.environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
@@ -96,17 +120,22 @@ fn candidates(kind: Kind, host: &HostFacts) -> Result<Vec<Candidate>, DaemonErro
         let said = Said::Context(name);
         return Ok(vec![Candidate { socket: local(&OsString::from(address), &said)?, said }]);
     }
-    let own = variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    Ok(usual(kind, host).into_iter().map(|socket| Candidate { socket, said: Said::Usual }).collect())
+}
+
+/// Where systems have it, the best first.
+fn usual(kind: Kind, host: &HostFacts) -> Vec<PathBuf> {
+    let runtime = host.environment.get(OsStr::new("XDG_RUNTIME_DIR")).filter(|value| !value.is_empty());
+    let own = runtime.map(PathBuf::from).filter(|path| path.is_absolute());
     let own = own.unwrap_or_else(|| PathBuf::from(format!("/run/user/{}", host.user.uid)));
     let root = host.user.uid == 0;
-    let sockets = match kind {
+    match kind {
         Kind::Docker if root => vec![PathBuf::from("/var/run/docker.sock")],
         Kind::Docker => vec![PathBuf::from("/var/run/docker.sock"), own.join("docker.sock")],
         Kind::Podman if root => vec![PathBuf::from("/run/podman/podman.sock")],
         // One's own first: root's Podman is seldom open to others, and its containers are root's.
         Kind::Podman => vec![own.join("podman/podman.sock"), PathBuf::from("/run/podman/podman.sock")],
-    };
-    Ok(sockets.into_iter().map(|socket| Candidate { socket, said: Said::Usual }).collect())
+    }
 }
 
 /// The path in an address. Other machines are no place for a sandbox over this one's files.

@@ -2,12 +2,12 @@
 
 use super::api::Client;
 use super::compose;
-use super::daemon::connect;
+use super::daemon::{connect, known_sockets};
 use super::kind::Kind;
 use super::lower::Lowered;
 use super::opening::{Opened, Opening, is_shared};
 use super::ready::{image_key, ready_image};
-use super::{apart, owner, place};
+use super::{apart, image, owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{
     Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session, Words,
@@ -16,9 +16,11 @@ use polder_facts::LimitKind;
 use polder_sys::Recipe;
 use polder_sys::cgroup::Counted;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
     let Services { stdio, terminal, ahead: _, layers, kept, lookout, session } = services;
@@ -27,7 +29,7 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     // Before anything is made: what is wrong with it is said first.
     let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
-    keep_socket(&client, fitted)?;
+    keep_sockets(&client, fitted)?;
     tidy(&client, fitted.host().user.uid, lookout);
     let session = session.filter(|_| is_shared(&plan.scope, project.is_some())).unwrap_or_default();
     // Once in a session: what a command changes in a recipe, or a name that means another image by now, does not count.
@@ -63,26 +65,35 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, opened, words }))
 }
 
-/// Whoever reaches the daemon needs no sandbox to get out of: nothing that holds its socket is shown, not even to be read.
-fn keep_socket(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
-    let socket = client.socket();
-    let resolved = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
-    let mut shown = fitted.plan().files.shown.iter();
-    let Some(shown) = shown.find(|shown| resolved.starts_with(shown.host.as_path())) else { return Ok(()) };
-    let text = format!("`{}` ({}) would show the socket of the daemon", shown.host, shown.origin);
-    Err(setup(io::Error::other(text), Some("show something that does not hold it".to_owned())))
+/// Whoever reaches a daemon needs no sandbox to get out of: nothing that holds a socket of one is shown, not even to be
+/// read, be it the daemon that is used or another one.
+fn keep_sockets(client: &Client, fitted: &Fitted) -> Result<(), LaunchError> {
+    let own = client.socket().canonicalize().unwrap_or_else(|_| client.socket().to_owned());
+    for socket in [own].into_iter().chain(known_sockets(fitted.host())) {
+        let mut shown = fitted.plan().files.shown.iter();
+        if let Some(shown) = shown.find(|shown| socket.starts_with(shown.host.as_path())) {
+            let (host, origin, socket) = (&shown.host, &shown.origin, socket.display());
+            let text = format!("`{host}` ({origin}) would show `{socket}`, the socket of a daemon");
+            return Err(setup(io::Error::other(text), Some("show something that does not hold it".to_owned())));
+        }
+    }
+    Ok(())
 }
 
-/// Removes, once in the life of this process, what killed ones left behind.
+/// Removes, once for each daemon in the life of this process, what killed ones left behind.
 fn tidy(client: &Client, uid: u32, lookout: &mut dyn Lookout) {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
-        let swept = place::sweep(uid).map_err(|error| error.to_string());
-        for error in [reaped, swept].into_iter().filter_map(Result::err) {
-            lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
-        }
-    });
+    static TIDIED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    // Held to the end: who comes meanwhile must not meet what is about to go.
+    let mut tidied = TIDIED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !tidied.insert(client.socket().to_owned()) {
+        return;
+    }
+    let reaped = owner::reap(client, uid).map_err(|error| error.to_string());
+    let swept = place::sweep(uid).map_err(|error| error.to_string());
+    let freed = image::sweep(uid).map_err(|error| error.to_string());
+    for error in [reaped, swept, freed].into_iter().filter_map(Result::err) {
+        lookout.tell(Notice::Warning(format!("what an earlier run left could not be removed: {error}")));
+    }
 }
 
 /// A run in a container. The run ends before the container does; that ends with the last run of its session.

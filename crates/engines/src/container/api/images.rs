@@ -32,6 +32,14 @@ pub(crate) struct ImageFacts {
     pub(crate) names: Vec<String>,
 }
 
+/// What a daemon knows of an image that a build begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BaseFacts {
+    pub(crate) id: String,
+    /// `linux/amd64`
+    pub(crate) platform: String,
+}
+
 /// An image in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListedImage {
@@ -86,6 +94,14 @@ struct ImageWire {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
+struct BaseWire {
+    id: String,
+    os: Option<String>,
+    architecture: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
 struct ListedWire {
     id: String,
     created: Option<i64>,
@@ -131,6 +147,23 @@ impl Client {
             volumes: volumes.into_keys().collect(),
             names: repo_tags,
         })
+    }
+
+    /// The image that a build would begin with at this name; nothing where the daemon would have to get it.
+    pub(crate) fn find_base(&self, name: &ImageName, deadline: Deadline) -> Result<Option<BaseFacts>, ApiError> {
+        let target = match self.dialect() {
+            Dialect::Docker => Target::image(name, "/json"),
+            // A build of Podman's takes a short name for one of this machine's, where Docker's interface would add a registry.
+            Dialect::Podman => Target::own_image(name, "/json"),
+        };
+        match self.value(Method::Get, &target, Sent::Nothing, deadline) {
+            Ok(BaseWire { id, os, architecture }) => {
+                let platform = format!("{}/{}", os.unwrap_or_default(), architecture.unwrap_or_default());
+                Ok(Some(BaseFacts { id, platform }))
+            }
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// All images that have these labels, also those that nobody named.

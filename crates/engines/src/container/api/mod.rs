@@ -32,7 +32,7 @@ pub(crate) use containers::{ContainerState, Created, Health, Inspected, Listed, 
 pub(crate) use deadline::Deadline;
 pub(crate) use error::ApiError;
 pub(crate) use exec::ExecState;
-pub(crate) use images::{Bases, BuildNetwork, BuildOptions, ImageFacts, ListedImage};
+pub(crate) use images::{BaseFacts, Bases, BuildNetwork, BuildOptions, ImageFacts, ListedImage};
 pub(crate) use names::{ImageName, NameError, ObjectName};
 pub(crate) use networks::{NetworkFacts, Reach};
 pub(crate) use progress::{Hearing, Progress};

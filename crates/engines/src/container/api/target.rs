@@ -32,7 +32,16 @@ impl Target {
 
     /// `/images/NAME/json` and the like. Slashes stay: daemons take the whole middle of the path for the name.
     pub(super) fn image(name: &ImageName, verb: &'static str) -> Self {
-        let mut target = Self::fixed("/images");
+        Self::image_in("/images", name, verb)
+    }
+
+    /// The same in Podman's own interface, which reads a name as Podman's own command does.
+    pub(super) fn own_image(name: &ImageName, verb: &'static str) -> Self {
+        Self::image_in("/libpod/images", name, verb)
+    }
+
+    fn image_in(kind: &'static str, name: &ImageName, verb: &'static str) -> Self {
+        let mut target = Self::fixed(kind);
         for part in name.to_string().split('/') {
             target.path.push('/');
             escape(part, &mut target.path);

@@ -5,14 +5,16 @@ use polder_facts::HostFacts;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The longest file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// How many contexts are looked at.
+const CONTEXTS_MAX: usize = 1000;
 /// The name for "where the system has it".
 const DEFAULT: &str = "default";
 
@@ -36,9 +38,8 @@ struct EndpointWire {
 
 /// The name and the address of the chosen context, if one was chosen.
 pub(super) fn chosen(host: &HostFacts) -> Result<Option<(String, String)>, DaemonError> {
-    let variable = |name: &str| host.environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
-    let directory = variable("DOCKER_CONFIG").map_or_else(|| host.user.home.join(".docker"), PathBuf::from);
-    let named = variable("DOCKER_CONTEXT").map(|name| name.to_string_lossy().into_owned());
+    let directory = directory(host);
+    let named = variable(host, "DOCKER_CONTEXT").map(|name| name.to_string_lossy().into_owned());
     let name = match named {
         Some(name) => Some(name),
         None => current(&directory)?,
@@ -52,6 +53,22 @@ pub(super) fn chosen(host: &HostFacts) -> Result<Option<(String, String)>, Daemo
     let address = meta.endpoints.get("docker").and_then(|endpoint| endpoint.host.clone());
     let address = address.ok_or_else(|| fault(format!("{} names no daemon", path.display())))?;
     Ok(Some((name, address)))
+}
+
+/// The addresses of all contexts, whichever was chosen. One that cannot be read names no daemon to anybody.
+pub(super) fn addresses(host: &HostFacts) -> Vec<String> {
+    let all = fs::read_dir(directory(host).join("contexts/meta")).into_iter().flatten().flatten();
+    let metas = all.take(CONTEXTS_MAX).filter_map(|entry| read(&entry.path().join("meta.json")).ok());
+    let metas = metas.filter_map(|bytes| serde_json::from_slice::<MetaWire>(&bytes).ok());
+    metas.flat_map(|meta| meta.endpoints.into_values().filter_map(|endpoint| endpoint.host)).collect()
+}
+
+fn directory(host: &HostFacts) -> PathBuf {
+    variable(host, "DOCKER_CONFIG").map_or_else(|| host.user.home.join(".docker"), PathBuf::from)
+}
+
+fn variable<'a>(host: &'a HostFacts, name: &str) -> Option<&'a OsString> {
+    host.environment.get(OsStr::new(name)).filter(|value| !value.is_empty())
 }
 
 /// Docker names the directory of a context by a hash of its name.

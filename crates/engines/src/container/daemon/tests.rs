@@ -152,3 +152,29 @@ fn a_socket_that_a_command_or_a_stranger_could_have_made_is_refused() {
     host.tree.root = home.0.canonicalize().expect("a path");
     assert!(judged(&socket, &host).ends_with("lies where a command can write"));
 }
+
+#[test]
+fn the_sockets_of_all_daemons_are_known() {
+    let home = Home::new("known");
+    let at = |name: &str| home.0.join(name);
+    fs::create_dir_all(at("run/podman")).expect("a directory");
+    let names = ["said", "contained", "run/docker.sock", "run/podman/podman.sock", "chosen", "other", "unknown"];
+    let _listening: Vec<_> = names.iter().map(|name| UnixListener::bind(at(name)).expect("a socket")).collect();
+    fs::write(at("file"), "").expect("a file");
+    for name in ["chosen", "other", "file", "absent"] {
+        home.context(name, &format!(r#"{{"Endpoints":{{"docker":{{"Host":"unix://{}"}}}}}}"#, at(name).display()));
+    }
+    home.context("far", r#"{"Endpoints":{"docker":{"Host":"ssh://elsewhere"}}}"#);
+    home.context("broken", "{");
+    home.config(r#"{"currentContext":"chosen"}"#);
+    let address = |name: &str| format!("unix://{}", at(name).display());
+    let run = at("run").display().to_string();
+    let variables =
+        [("DOCKER_HOST", &*address("said")), ("CONTAINER_HOST", &address("contained")), ("XDG_RUNTIME_DIR", &run)];
+    let known = known_sockets(&machine(&home.0, &variables));
+    let own = home.0.canonicalize().expect("a home");
+    let mut known: Vec<_> = known.iter().filter_map(|socket| socket.strip_prefix(&own).ok()).collect();
+    known.sort();
+    let expected = ["chosen", "contained", "other", "run/docker.sock", "run/podman/podman.sock", "said"];
+    assert_eq!(known, expected.map(Path::new));
+}

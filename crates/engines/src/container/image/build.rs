@@ -3,10 +3,12 @@
 use super::super::api::{
     ApiError, Bases, BuildNetwork, BuildOptions, Client, Deadline, ImageFacts, ImageName, Progress,
 };
+use super::bases::{Base, bases};
 use super::context::{Context, IGNORE_FILE};
 use super::lock::BuildLock;
 use super::prune;
 use super::recipe::{self, Place, RECIPE_BYTES_MAX};
+use super::stand::Stand;
 use super::tag::{hex, tag};
 use super::told::Told;
 use super::{ImageError, Pull, Settings};
@@ -41,9 +43,16 @@ pub(super) fn ready(
     let deadline = Deadline::after(settings.build_time);
     let root = &host.tree.root;
     let network = build_network(plan);
-    let (context, recipe) = prepare(root, &hidden(plan), place, network)?;
+    let Prepared { context, recipe, bases } = prepare(root, &hidden(plan), place, network)?;
     let content = digest(&context, &recipe, network)?;
-    let name = tag(root, &content);
+    let stand = Stand::look(client, &bases)?;
+    if settings.pull == Pull::Never
+        && let Some(base) = stand.missing(&bases)
+    {
+        // The daemon would get it by itself, whatever it is told.
+        return Err(ImageError::Missing { name: base.written.clone() });
+    }
+    let name = tag(root, &stand.digest(&content));
     if settings.pull != Pull::Always
         && let Some(facts) = built(client, &name, &content)?
     {
@@ -80,8 +89,33 @@ pub(super) fn ready(
         client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
         return Err(ImageError::Changed);
     }
+    let name = renamed(client, root, name, &content, &stand, &Stand::look(client, &bases)?, settings)?;
     prune::prune(client, root, plan.sandbox.as_deref(), &name, &mut told);
     client.inspect_image(&name, Deadline::quick()).map_err(ImageError::Build)
+}
+
+/// The name of what was built, by what it was built on: images that the build had to get were not there to be named.
+fn renamed(
+    client: &Client,
+    root: &Path,
+    name: ImageName,
+    content: &[u8; 32],
+    before: &Stand,
+    now: &Stand,
+    settings: &Settings,
+) -> Result<ImageName, ImageError> {
+    if before == now {
+        return Ok(name);
+    }
+    let renamed = if settings.pull == Pull::Always || now.came_from(before) {
+        let new = tag(root, &now.digest(content));
+        client.tag_image(&name, &new, Deadline::quick()).map(|()| Ok(new))
+    } else {
+        // Somebody else gave a name to another image meanwhile, before the build looked or after.
+        Ok(Err(ImageError::Changed))
+    };
+    client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
+    renamed.map_err(ImageError::Build)?
 }
 
 /// A build reaches no more than the command will.
@@ -101,13 +135,21 @@ pub(in crate::container) fn hidden(plan: &Plan) -> BTreeSet<PathBuf> {
     below.map(Path::to_owned).collect()
 }
 
-/// What the build gets, and the recipe's name in it. The recipe was read and judged.
+/// What the build gets. The recipe was read and judged.
+struct Prepared {
+    context: Context,
+    /// The recipe's name in it.
+    recipe: String,
+    /// The images that it names.
+    bases: Vec<Base>,
+}
+
 fn prepare(
     root: &Path,
     hidden: &BTreeSet<PathBuf>,
     place: &Place,
     network: BuildNetwork,
-) -> Result<(Context, String), ImageError> {
+) -> Result<Prepared, ImageError> {
     let judge = |text: &str| {
         if !recipe::has_from(text) {
             return Err(ImageError::NoFrom);
@@ -131,7 +173,7 @@ fn prepare(
             ignored.extend_from_slice(format!("\n{INLINE_RECIPE}\n").as_bytes());
             context.write(list.to_owned(), ignored);
             context.write(INLINE_RECIPE.into(), text.clone().into_bytes());
-            Ok((context, INLINE_RECIPE.to_owned()))
+            Ok(Prepared { context, recipe: INLINE_RECIPE.to_owned(), bases: bases(text) })
         }
         Place::File(path) => {
             let outside = || ImageError::Outside { path: path.clone() };
@@ -147,9 +189,10 @@ fn prepare(
             let text = String::from_utf8(content)
                 .map_err(|_| unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is not text")))?;
             judge(&text)?;
+            let bases = bases(&text);
             // Sent as it was judged, whatever stands there by then.
             context.write(below.to_owned(), text.into_bytes());
-            Ok((context, name))
+            Ok(Prepared { context, recipe: name, bases })
         }
     }
 }
@@ -161,12 +204,12 @@ pub(in crate::container) fn below(root: &Path, path: &Path) -> Option<PathBuf> {
     path.strip_prefix(above).ok().map(Path::to_owned)
 }
 
-/// Everything that decides about an image.
+/// Everything that decides about an image, but for the images that it stands on.
 fn digest(context: &Context, recipe: &str, network: BuildNetwork) -> Result<[u8; 32], ImageError> {
     let unreadable = |source| ImageError::Context { path: PathBuf::from("."), source };
     let files = context.packed().digest().map_err(unreadable)?;
     let mut digest = Sha256::new();
-    digest.update(b"polder image 1\0");
+    digest.update(b"polder image 2\0");
     digest.update(match network {
         BuildNetwork::None => b"none\0".as_slice(),
         BuildNetwork::Usual => b"usual\0",
@@ -177,7 +220,7 @@ fn digest(context: &Context, recipe: &str, network: BuildNetwork) -> Result<[u8;
     Ok(digest.finalize().into())
 }
 
-/// The image of this content, if it is there and says so itself.
+/// The image of this name, if it is there and says itself that it has this content.
 fn built(client: &Client, name: &ImageName, content: &[u8; 32]) -> Result<Option<ImageFacts>, ImageError> {
     match client.inspect_image(name, Deadline::quick()) {
         Ok(facts) if facts.labels.get(LABEL) == Some(&hex(content)) => Ok(Some(facts)),

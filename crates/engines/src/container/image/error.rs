@@ -42,7 +42,7 @@ pub(in crate::container) enum ImageError {
     Ignore { line: usize, what: &'static str },
     #[error("the build would get {what}")]
     TooMuch { what: String },
-    #[error("files of the workspace changed while the image was built")]
+    #[error("files of the workspace, or images that the recipe names, changed while the image was built")]
     Changed,
     #[error("cannot wait for others who build the same image")]
     Lock(#[source] io::Error),
@@ -63,7 +63,9 @@ impl ImageError {
         let text = match self {
             Self::Name(_) => "write it as `NAME`, `NAME:TAG` or `NAME@sha256:…`, in lower case",
             Self::Missing { .. } => "get it first, or set `pull: missing` in `options`",
-            Self::Pull { .. } => "look at its name; without a network, get or build it first",
+            Self::Pull { .. } => {
+                "look at its name; without a network, or where it takes a login, which polder does not use, get it first"
+            }
             Self::PullLate { .. } => "give it more time with `pull_timeout` in `options`, or get it first",
             Self::BuildLate { .. } => "give it more time with `build_timeout` in `options`",
             Self::OtherSystem { .. } => "use an image for Linux",
@@ -75,7 +77,7 @@ impl ImageError {
             Self::Context { .. } => "make it readable, or name it in `.dockerignore`",
             Self::Ignore { .. } => "correct the pattern",
             Self::TooMuch { .. } => "name what it does not need in `.dockerignore`",
-            Self::Changed => "run again when nothing writes to the workspace",
+            Self::Changed => "run again when nothing writes to the workspace or replaces those images",
             Self::Ask { source, .. } | Self::Build(source) => return source.remedy(),
             Self::Lock(_) | Self::Failed { .. } | Self::Interrupted(_) => return None,
         };

@@ -29,7 +29,7 @@ impl BuildLock {
         deadline: Deadline,
         waiting: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> io::Result<Self> {
-        let directory = Path::new("/tmp").join(format!("polder-build-{uid}"));
+        let directory = directory(uid);
         let path = directory.join(hex(&Sha256::digest(name.to_string().as_bytes())[..16]));
         loop {
             let left = deadline.left()?;
@@ -54,6 +54,41 @@ impl BuildLock {
             }
         }
     }
+}
+
+/// Removes what killed builders left behind: a lock that can be taken is nobody's.
+pub(in crate::container) fn sweep(uid: u32) -> io::Result<()> {
+    let directory = directory(uid);
+    match fs::symlink_metadata(&directory) {
+        Ok(found) if found.is_dir() && found.uid() == uid => {}
+        // There is none, or it is not ours: a build says so.
+        _ => return Ok(()),
+    }
+    let mut answer = Ok(());
+    for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+        match free(&entry.path()) {
+            // Its owner, or another start, was quicker.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            freed => answer = freed.and(answer),
+        }
+    }
+    // Fails while somebody builds.
+    let _ = fs::remove_dir(&directory);
+    answer
+}
+
+/// Removes a lock that nobody has, while it is held, so that nobody can have taken it under this name.
+fn free(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    match file.try_lock() {
+        Ok(()) if is_at(&file, path) => fs::remove_file(path),
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn directory(uid: u32) -> PathBuf {
+    Path::new("/tmp").join(format!("polder-build-{uid}"))
 }
 
 /// A directory of the caller's own, in a place where everybody can make names.

@@ -2,9 +2,10 @@
 //!
 //! `recipe` reads what a build would do and refuses what would reach further than the policy; `ignore` is the list of what
 //! a build does not get; `context` gathers what it gets, by descriptor, and `tar` packs it; `tag` names the result after
-//! everything that went into it, so that the same content is built once; `build` and `pull` ask the daemon. All but
-//! `context`, `build` and `pull` are pure.
+//! everything that went into it, so that the same content is built once; `bases` is which images a recipe names, and `stand`
+//! which the daemon has of them; `build` and `pull` ask the daemon. All but `context`, `stand`, `build` and `pull` are pure.
 
+mod bases;
 mod build;
 mod context;
 mod error;
@@ -14,6 +15,7 @@ mod prune;
 mod pull;
 mod recipe;
 mod settings;
+mod stand;
 mod tag;
 mod tar;
 mod told;
@@ -21,6 +23,7 @@ mod told;
 pub(super) use build::{below, hidden};
 pub(super) use context::read_below;
 pub(super) use error::ImageError;
+pub(super) use lock::sweep;
 pub(super) use settings::{Pull, Settings};
 pub(super) use told::Told;
 

@@ -20,11 +20,11 @@ pub(super) const RECIPE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// An instruction, with the line on which it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Instruction {
+pub(super) struct Instruction {
     line: usize,
     /// In capitals.
-    word: String,
-    rest: String,
+    pub(super) word: String,
+    pub(super) rest: String,
 }
 
 /// Whether the recipe begins an image at all.
@@ -60,7 +60,7 @@ pub(super) fn reaches_nothing(text: &str) -> Result<(), ImageError> {
 }
 
 /// The instructions of a recipe: lines that end with the escape character go on.
-fn instructions(text: &str) -> Vec<Instruction> {
+pub(super) fn instructions(text: &str) -> Vec<Instruction> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let escape = escape(text);
     let mut found = Vec::new();

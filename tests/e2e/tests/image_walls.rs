@@ -1,0 +1,136 @@
+//! What a command in an image cannot do, and what a sandbox with an image can ask for, by every daemon that is declared.
+#![forbid(unsafe_code)]
+
+use polder_e2e::{Daemon, Place, Said, daemons, image, is_root, with_daemons};
+use std::net::TcpListener;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    with_daemons(&[
+        ("the_walls_hold_in_an_image", the_walls_hold_in_an_image),
+        ("caches_are_kept_between_runs_in_an_image", caches_are_kept_between_runs_in_an_image),
+        ("resources_bound_a_command_in_an_image", resources_bound_a_command_in_an_image),
+        ("this_program_and_the_hosts_own_path_appear_in_an_image", this_program_and_the_hosts_own_path_appear),
+    ])
+}
+
+fn configure(daemon: &Daemon, place: &Place, more: &str) {
+    let keys = format!("engine: {}, image: '{}', network: false{more}", daemon.engine, image());
+    place.write("work/polder.yaml", format!("sandboxes:\n  box: {{{keys}}}\nsandbox: box\n"));
+}
+
+fn run(daemon: &Daemon, place: &Place, script: &str) -> Said {
+    daemon.says(place, &["run", "--", "sh", "-c", script])
+}
+
+/// A workspace with everything that somebody could want, and a file outside of it.
+fn baited(daemon: &Daemon) -> Place {
+    let place = Place::new();
+    configure(daemon, &place, ", deny_read: [secret, hidden], protect: [.git/config, .git/hooks, kept]");
+    for name in ["secret", "hidden/file", "kept", ".git/config", ".git/hooks/old"] {
+        place.write(format!("work/{name}"), "bait");
+    }
+    place.write("outside", "bait");
+    place
+}
+
+/// What a command would do if it could: each ends with 0 where it can. The same program does it inside and outside.
+fn attempts(place: &Place, port: u16) -> Vec<String> {
+    let outside = place.dir().join("outside");
+    let status = |what: &str| format!("busybox grep -q '{what}' /proc/self/status");
+    vec![
+        "echo x >>kept".to_owned(),
+        "echo x >>.git/config".to_owned(),
+        "echo x >.git/hooks/new".to_owned(),
+        "busybox mv .git other && busybox mv other .git".to_owned(),
+        "echo x >>polder.yaml".to_owned(),
+        "busybox cat secret".to_owned(),
+        "busybox cat hidden/file".to_owned(),
+        "busybox mv hidden other && busybox cat other/file".to_owned(),
+        status("^CapBnd:.*[1-9a-f]"),
+        status("^Seccomp:.0"),
+        status("^NoNewPrivs:.0"),
+        "busybox unshare -r true".to_owned(),
+        format!("busybox nc -w 5 127.0.0.1 {port} </dev/null"),
+        "test $(busybox grep -c : /proc/net/dev) -gt 1".to_owned(),
+        format!("busybox cat '{}'", outside.display()),
+        format!("busybox kill -0 {}", std::process::id()),
+    ]
+}
+
+fn the_walls_hold_in_an_image() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || listener.incoming().flatten().for_each(drop));
+    for daemon in daemons() {
+        let outside = baited(&daemon);
+        for attempt in attempts(&outside, port) {
+            let said = outside.sh(&attempt);
+            assert_eq!(said.code, 0, "the control: {attempt}: {said:?}");
+        }
+        let place = baited(&daemon);
+        // One after the other, so that the first that is not stopped does not hide the next.
+        let tried = attempts(&place, port).into_iter().enumerate();
+        let tried = tried.map(|(number, attempt)| format!("( {attempt} ) >/dev/null 2>&1 && echo {number}\n"));
+        let (first, last) = ("busybox true && echo works >plain && cat plain", "echo x >.visor.yaml; echo end");
+        let script = format!("{first}\n{}{last}", tried.collect::<String>());
+        let said = run(&daemon, &place, &script);
+        assert_eq!((said.code, said.out.as_str()), (0, "works\nend\n"), "{}: {said:?}", daemon.engine);
+        for name in ["secret", "hidden/file", "kept", ".git/config", ".git/hooks/old"] {
+            assert_eq!(place.read(format!("work/{name}")), "bait", "{name}");
+        }
+        assert!(!place.has("work/.git/hooks/new"), "{said:?}");
+        assert!(!place.has("work/.visor.yaml"), "what the next run would obey is set aside: {said:?}");
+    }
+}
+
+fn caches_are_kept_between_runs_in_an_image() {
+    for daemon in daemons() {
+        let place = Place::new();
+        let fill = "echo kept >~/.tool/x && echo kept >/var/cache/tool/x && echo gone >/tmp/x && echo gone >~/x";
+        let look = "cat ~/.tool/x /var/cache/tool/x; cat /tmp/x ~/x";
+        configure(&daemon, &place, ", cache: {paths: [~/.tool, /var/cache/tool]}");
+        let said = run(&daemon, &place, fill);
+        assert_eq!(said.code, 0, "{said:?}");
+        let said = run(&daemon, &place, look);
+        assert_eq!((said.code, said.out.as_str()), (1, "kept\nkept\n"), "{said:?}");
+        configure(&daemon, &place, "");
+        let said = run(&daemon, &place, look);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "the control: nobody asked for them: {said:?}");
+    }
+}
+
+fn resources_bound_a_command_in_an_image() {
+    for daemon in daemons() {
+        let place = Place::new();
+        // A line without an end, of which `tail` keeps everything.
+        let fill = "head -c 200000000 /dev/zero | tail -n 1 | wc -c";
+        configure(&daemon, &place, "");
+        let said = run(&daemon, &place, fill);
+        assert_eq!((said.code, said.out.as_str()), (0, "200000000\n"), "the control: {said:?}");
+        configure(&daemon, &place, ", resources: {memory: 64M, cpu: 1}");
+        let said = run(&daemon, &place, fill);
+        if daemon.engine == "podman" && !is_root() && said.code == 125 {
+            // Where an ordinary user has no cgroup of its own there is no limit, and that is said.
+            assert!(said.err.contains("memory"), "{said:?}");
+            continue;
+        }
+        assert!(!said.out.contains("200000000") && said.err.contains("memory"), "{}: {said:?}", daemon.engine);
+    }
+}
+
+fn this_program_and_the_hosts_own_path_appear() {
+    for daemon in daemons() {
+        let place = Place::new();
+        // Not by `test -w`, which believes a mode whatever the mount says.
+        let script = "pwd; ls /opt/tools; test -x /opt/tools/polder && touch made; ! echo x >>/opt/tools/polder";
+        configure(&daemon, &place, ", workdir: host, visor_path: /opt/tools");
+        let said = run(&daemon, &place, script);
+        let expected = format!("{}\npolder\n", place.work().display());
+        assert_eq!((said.code, said.out), (0, expected), "{}: {}", daemon.engine, said.err);
+        assert!(place.has("work/made"));
+        configure(&daemon, &place, "");
+        let said = run(&daemon, &place, "pwd; ls /opt/tools");
+        assert_eq!((said.code, said.out.as_str()), (1, "/workspace\n"), "the control: nobody asked: {said:?}");
+    }
+}
