@@ -108,7 +108,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     };
     // From here on nobody else has it; whatever happens, it is let go at the end.
     let held = match workspace::begin(fitted.plan(), fitted.host(), signals)? {
-        Begun::Ready(held) => held,
+        Begun::Ready(held) => held.map(|held| *held),
         Begun::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), None, &mut teller)),
     };
     let layers = held.as_ref().map(Held::layers);

@@ -127,7 +127,7 @@ pub(crate) struct Held {
 /// What came of asking.
 pub(crate) enum Begun {
     /// It is this run's; the real tree has none.
-    Ready(Option<Held>),
+    Ready(Option<Box<Held>>),
     /// The user did not want to wait.
     Interrupted(i32),
 }
@@ -166,7 +166,7 @@ pub(crate) fn begin(plan: &Plan, host: &HostFacts, signals: Option<&Signals>) ->
         }
     };
     match arrange(&mut workspace, &begin, plan, host) {
-        Ok(layers) => Ok(Begun::Ready(Some(Held { workspace, lock, keep: keep_of(plan), layers }))),
+        Ok(layers) => Ok(Begun::Ready(Some(Box::new(Held { workspace, lock, keep: keep_of(plan), layers })))),
         Err(error) => {
             // One that was begun for nothing goes again. What keeps it from that is less than what kept us from running.
             let keep = if workspace.is_new() { Keep::Never } else { Keep::Changed };
