@@ -176,10 +176,11 @@ fn is_of_image(plan: &Plan, path: &Path) -> bool {
     plan.image.is_some() && !plan.files.shown.iter().any(|shown| path.starts_with(shown.guest.as_path()))
 }
 
-/// What an image does not have is missing and not denied; what it has can be read. So only writing is.
+/// What an image does not have is missing and not denied; what it has can be read. So only writing is. Whether rights or
+/// the mount are asked first is the kernel's business: neither lets anybody write there.
 fn in_image(target: String, wish: Wish, errno: u32) -> Option<Found> {
     let note = "the image's root is read-only; write to the workspace, /tmp or the home directory";
-    (wish == Wish::Write && errno == EROFS).then(|| Found {
+    (wish == Wish::Write && matches!(errno, EROFS | EACCES)).then(|| Found {
         target,
         rule: "an image is read-only".to_owned(),
         layer: "a read-only mount".to_owned(),

@@ -67,9 +67,17 @@ impl Container {
         let _ = self.client.kill_container(&self.id, SIGKILL, Deadline::quick());
     }
 
-    /// Whether its memory ran out, as far as the daemon knows.
+    /// Whether its memory ran out, as far as the daemon knows. It knows when it has seen the end, which may be after us:
+    /// the streams end first.
     pub(super) fn ran_out_of_memory(&self) -> bool {
-        self.client.inspect_container(&self.id, Deadline::quick()).is_ok_and(|seen| seen.state.oom_killed)
+        let begun = Instant::now();
+        loop {
+            match self.client.inspect_container(&self.id, Deadline::quick()) {
+                Ok(seen) if seen.state.running && begun.elapsed() < GOING => std::thread::sleep(BLINK),
+                Ok(seen) => return seen.state.oom_killed,
+                Err(_) => return false,
+            }
+        }
     }
 
     /// What could not be removed, also of what is still to be removed when this is dropped.

@@ -64,7 +64,7 @@ impl ImageError {
             Self::Name(_) => "write it as `NAME`, `NAME:TAG` or `NAME@sha256:…`, in lower case",
             Self::Missing { .. } => "get it first, or set `pull: missing` in `options`",
             Self::Pull { .. } => {
-                "look at its name; without a network, or where it takes a login, which polder does not use, get it first"
+                "look at its name; without a network, or where it takes a login, which polder does not use, get or build it first"
             }
             Self::PullLate { .. } => "give it more time with `pull_timeout` in `options`, or get it first",
             Self::BuildLate { .. } => "give it more time with `build_timeout` in `options`",
