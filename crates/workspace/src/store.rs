@@ -464,7 +464,8 @@ impl Store {
         let lock = match own.and_then(|own| lock::ask(own.as_fd())) {
             Ok(Asked::Taken(pid)) => return Err(StoreError::InUse { name: name.clone(), pid }),
             Ok(Asked::Got(lock)) => Some(lock),
-            Err(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(fault(error)),
         };
         let gone = self.place.join(leftover::gone(name.as_str()));
         fs::rename(self.place.join(id), &gone).map_err(fault)?;
