@@ -49,11 +49,16 @@ fn a_command_that_tidies_up_keeps_its_own_code() {
     assert_eq!(place.read("work/done"), "tidy\n");
 }
 
+/// Ignores requests before anybody can see that it began.
+fn deaf() -> String {
+    format!("trap '' INT TERM; {}", hold("while :; do sleep 600; done"))
+}
+
 #[test]
 fn a_command_that_ignores_the_request_is_killed_at_the_second_one() {
     let place = Place::new();
     let held = Held::new(&place);
-    let child = start(&place, &[], &hold("trap '' INT TERM; while :; do sleep 600; done"));
+    let child = start(&place, &[], &deaf());
     held.begun(&place);
     send(&child, "INT");
     send(&child, "TERM");
@@ -63,10 +68,28 @@ fn a_command_that_ignores_the_request_is_killed_at_the_second_one() {
 }
 
 #[test]
+fn a_signal_at_the_very_end_does_not_take_the_place_of_the_outcome() {
+    for _ in 0..10 {
+        let place = Place::new();
+        let mut child = start(&place, &[], "trap 'exit 7' INT; echo x >begun; while :; do sleep 0.01; done");
+        until("the command", || place.has("work/begun"));
+        send(&child, "INT");
+        // Those that come while the command lives are the second request, which kills; those after it change nothing.
+        let end = loop {
+            match child.try_wait().expect("a look") {
+                Some(end) => break end,
+                None => send(&child, "TERM"),
+            }
+        };
+        assert!(matches!(end.code(), Some(7 | 130)), "{end:?}");
+    }
+}
+
+#[test]
 fn a_command_that_ignores_the_request_is_killed_after_a_while() {
     let place = Place::new();
     let held = Held::new(&place);
-    let child = start(&place, &[], &hold("trap '' INT TERM; while :; do sleep 600; done"));
+    let child = start(&place, &[], &deaf());
     held.begun(&place);
     send(&child, "TERM");
     let said = finish(child);

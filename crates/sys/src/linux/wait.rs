@@ -76,8 +76,8 @@ pub struct Signals {
 /// Where signals come from.
 #[derive(Debug)]
 enum From {
-    /// The kernel, instead of interrupting; the mask that was there before.
-    Kernel(libc::sigset_t),
+    /// The kernel, instead of interrupting.
+    Kernel,
     /// Another part of this program that took them.
     Program,
 }
@@ -98,19 +98,19 @@ impl Passer {
 }
 
 impl Signals {
-    /// Blocks these signals for this thread and makes them readable.
+    /// Blocks these signals for this thread, for as long as it lives, and makes them readable. They stay blocked when
+    /// nobody reads any more: one that comes while the outcome is told must not take the outcome's place.
     pub fn watch(signals: &[i32]) -> io::Result<Self> {
-        // SAFETY: all-zero is a valid set; both sets are valid for the calls.
+        // SAFETY: all-zero is a valid set, and it is valid for the calls.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
-            let mut old: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut set);
             for signal in signals {
                 libc::sigaddset(&raw mut set, *signal);
             }
-            check_int(libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut old))?;
+            check_int(libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()))?;
             let fd = check_fd(i64::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)))?;
-            Ok(Self { fd, from: From::Kernel(old), taken: AtomicI32::new(0) })
+            Ok(Self { fd, from: From::Kernel, taken: AtomicI32::new(0) })
         }
     }
 
@@ -155,15 +155,6 @@ impl Signals {
         // SAFETY: the record is valid for its size.
         let got = check(unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) } as i64);
         (got == Ok(size as i64)).then_some(info.ssi_signo as i32)
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        if let From::Kernel(old) = &self.from {
-            // SAFETY: restores the set that `watch` read.
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, ptr::from_ref(old), ptr::null_mut()) };
-        }
     }
 }
 
