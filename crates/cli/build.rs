@@ -1,4 +1,5 @@
-//! Tells the linker in which order functions stand in the static program: `order.ld` says why.
+//! Tells the linker in which order functions stand in the static program (`order.ld` says why) and where it begins
+//! (`crates/sys/src/ready.rs`).
 
 use std::path::Path;
 
@@ -10,5 +11,8 @@ fn main() {
     if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "musl") && is("PROFILE", "release") {
         let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("order.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", order.display());
+        if is("CARGO_CFG_TARGET_ARCH", "x86_64") {
+            println!("cargo::rustc-link-arg-bins=-Wl,-e,polder_start");
+        }
     }
 }

@@ -10,7 +10,7 @@ mod workspace;
 
 use crate::daemons::{Daemons, Whose};
 use crate::machine::{self, Shared};
-use crate::run::{self, Outcome, root};
+use crate::run::{self, Outcome, copy, root};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -112,11 +112,6 @@ fn in_memory(directory: &Path, for_user: bool, command: &Command) -> Command {
 fn ground(directory: &Path) -> std::path::PathBuf {
     let memory = directory.join("memory");
     if memory.is_dir() { memory } else { directory.to_owned() }
-}
-
-fn copy(from: &Path, to: &Path) -> Result<std::path::PathBuf, String> {
-    fs::copy(from, to).map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
-    Ok(to.to_owned())
 }
 
 /// What was measured, when and on what kind of machine.

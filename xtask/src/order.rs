@@ -3,7 +3,8 @@
 //! A page of the program's file that is touched for the first time costs a fault, and functions lie in the file in no
 //! order that a run would know. Side by side, they need a quarter of the faults.
 
-use crate::run::{self, Outcome, call, root};
+use crate::machine::{self, Shared};
+use crate::run::{self, Outcome, call, copy, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -25,31 +26,44 @@ SECTIONS
 const TAIL: &str = "  }\n}\nINSERT BEFORE .text;\n";
 
 pub(crate) fn order() -> Outcome {
-    let binary = run::build_with_names()?;
-    let tracer = run::build_tool("polder-sys", "passed_through")?;
-    let place = std::env::temp_dir().join(format!("polder-order-{}", std::process::id()));
-    fs::create_dir(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
-    let names = passed(&binary, &tracer, &place);
-    fs::remove_dir_all(&place).map_err(|error| format!("cannot remove {}: {error}", place.display()))?;
-    let names = names?;
+    let shared = Shared::new()?;
+    let binary = copy(&run::build_with_names()?, &shared.path().join("polder"))?;
+    let tracer = copy(&run::build_tool("polder-sys", "passed_through")?, &shared.path().join("passed_through"))?;
+    let mut offsets = passed(&binary, &tracer, &shared.path().join("caller"), &|program| Command::new(program))?;
+    // Root gives identities another way than everybody else does, and most people are somebody else.
+    if machine::is_root() {
+        machine::make_user()?;
+        let place = shared.path().join("user");
+        fs::create_dir(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
+        call(Command::new("chown").arg(machine::USER).arg(&place))?;
+        offsets.extend(passed(&binary, &tracer, &place.join("work"), &machine::as_user)?);
+    }
+    let functions = functions(&binary)?;
+    let mut seen = BTreeSet::new();
+    let names = offsets.into_iter().filter_map(|offset| {
+        let (start, (size, name)) = functions.range(..=offset).next_back()?;
+        (offset - start < *size && seen.insert(name)).then_some(name)
+    });
     let mut text = HEAD.to_owned();
-    for name in &names {
+    let mut count = 0;
+    for name in names {
         let _ = writeln!(text, "    *(.text.{name})");
+        count += 1;
     }
     text.push_str(TAIL);
     fs::write(root().join(FILE), text).map_err(|error| format!("{FILE}: {error}"))?;
-    println!("{FILE}: {} functions", names.len());
+    println!("{FILE}: {count} functions");
     Ok(0)
 }
 
-/// The ordinary case: a command in a repository.
-fn passed(binary: &Path, tracer: &Path, place: &Path) -> Result<Vec<String>, String> {
-    call(Command::new("git").args(["init", "--quiet"]).arg(place))?;
+/// The ordinary case: a command in a repository. Offsets in the program, in the order in which they are reached.
+fn passed(binary: &Path, tracer: &Path, place: &Path, command: &dyn Fn(&Path) -> Command) -> Result<Vec<u64>, String> {
+    call(command(Path::new("git")).args(["init", "--quiet"]).arg(place))?;
     let words: [&std::ffi::OsStr; 5] =
         ["run".as_ref(), "-C".as_ref(), place.as_os_str(), "--".as_ref(), "/bin/true".as_ref()];
     // What the machine offers is known from the first call on, for a few seconds.
-    call(Command::new(binary).args(words))?;
-    let output = Command::new(tracer)
+    call(command(binary).args(words))?;
+    let output = command(tracer)
         .arg(binary)
         .args(words)
         .stderr(Stdio::inherit())
@@ -58,15 +72,8 @@ fn passed(binary: &Path, tracer: &Path, place: &Path) -> Result<Vec<String>, Str
     if !output.status.success() {
         return Err(format!("{} ended with {}", tracer.display(), output.status));
     }
-    let functions = functions(binary)?;
-    let mut seen = BTreeSet::new();
     let offsets = String::from_utf8_lossy(&output.stdout).into_owned();
-    let offsets = offsets.lines().filter_map(|line| u64::from_str_radix(line, 16).ok());
-    let names = offsets.filter_map(|offset| {
-        let (start, (size, name)) = functions.range(..=offset).next_back()?;
-        (offset - start < *size && seen.insert(name.clone())).then(|| name.clone())
-    });
-    Ok(names.collect())
+    Ok(offsets.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect())
 }
 
 /// Where functions begin, how long they are, and their names as sections have them.

@@ -1,5 +1,6 @@
 //! Building the static binary and running it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -98,4 +99,10 @@ pub(crate) fn polder(args: &[String]) -> Outcome {
     let binary = build()?;
     let status = Command::new(binary).arg("run").args(args).status().map_err(|error| error.to_string())?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(125))
+}
+
+/// Copies a file to where others can reach it.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<PathBuf, String> {
+    fs::copy(from, to).map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
+    Ok(to.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use crate::daemons::{Daemons, Whose};
 use crate::machine::{self, Shared};
-use crate::run::{self, Outcome, call, root};
+use crate::run::{self, Outcome, call, copy, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -138,11 +138,6 @@ fn as_ordinary_user(filter: Option<&str>, binary: &Path, daemons: Option<&Daemon
     }
     // An archive knows its workspace.
     all.and(run(&WITH_DAEMONS_ONLY[1..]))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<PathBuf, String> {
-    fs::copy(from, to).map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
-    Ok(to.to_owned())
 }
 
 fn runner() -> Result<PathBuf, String> {

@@ -35,13 +35,22 @@ fn offset(pointer: *mut u8) -> Option<usize> {
     (distance < ARENA_BYTES).then_some(distance)
 }
 
-/// How much memory is asked for at once: one call instead of eight faults. Not more, because a process that is cloned
-/// early shares all that is there, and each page that is then written has to be copied.
+/// How much memory is asked for at once: one call instead of eight faults.
 const READY_BYTES: usize = 32 * 1024;
+
+/// Makes the first pages ready. Not before they are needed, because a process that is cloned early shares all that is
+/// there, and each page that is then written has to be copied.
+pub(crate) fn make_first_ready() {
+    ask_for(0, READY_BYTES);
+}
 
 /// Makes the pages ready that this part is the first to touch.
 fn make_ready(start: usize, end: usize) {
-    let (first, last) = (start.next_multiple_of(READY_BYTES), end.next_multiple_of(READY_BYTES).min(ARENA_BYTES));
+    let first = start.next_multiple_of(READY_BYTES).max(READY_BYTES);
+    ask_for(first, end.next_multiple_of(READY_BYTES).min(ARENA_BYTES));
+}
+
+fn ask_for(first: usize, last: usize) {
     if first < last {
         // SAFETY: the range lies within the block. If the kernel does not know the request, pages come one by one.
         unsafe { libc::madvise(base().add(first).cast(), last - first, libc::MADV_POPULATE_WRITE) };

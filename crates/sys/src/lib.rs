@@ -13,6 +13,8 @@ pub mod keeper;
 pub mod kept;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod ready;
 
 pub use command::{Command, Rlimit, Terminal};
 pub use errno::Errno;

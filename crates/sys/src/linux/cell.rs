@@ -9,6 +9,7 @@ use super::mapped::{give_identity, give_trees};
 use super::recipe::{Identity, NetNamespace, Recipe};
 use super::shared_net::SharedNet;
 use super::{image, shim};
+use crate::ready;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// A sandbox without a command. Dropping it ends it.
@@ -93,6 +94,7 @@ impl Cell {
         if idle {
             move_away(cell.shim.pid);
         }
+        ready::after_clone();
         Ok(cell)
     }
 
