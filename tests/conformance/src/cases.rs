@@ -70,6 +70,7 @@ pub fn all() -> Vec<Case> {
             shared_memory_works
             tls_roots_are_there
             awk_works
+            opening_with_create_means_what_it_does_outside
             umask_is_kept
             the_host_has_a_name_that_resolves
         }

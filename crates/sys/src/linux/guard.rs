@@ -33,6 +33,8 @@ pub(crate) struct Guard<'a> {
     places: [Option<(u64, u64)>; RESERVED_MAX],
     /// Which reserved name the last call was refused for.
     refused: Cell<Option<u32>>,
+    /// The file mode mask of everybody, until somebody changes one: asking the kernel costs as much as making a file.
+    mask: Cell<Option<u32>>,
 }
 
 /// A name and the directory it is in.
@@ -52,7 +54,8 @@ impl Place {
 }
 
 impl<'a> Guard<'a> {
-    pub(crate) fn new(reserved: List<'a, Reserved<&'a CStr>>) -> Result<Self, Errno> {
+    /// Guards these names from a command that begins with this file mode mask.
+    pub(crate) fn new(reserved: List<'a, Reserved<&'a CStr>>, mask: u32) -> Result<Self, Errno> {
         let mut places = [None; RESERVED_MAX];
         if reserved.len() > RESERVED_MAX {
             return Err(Errno(libc::E2BIG));
@@ -62,7 +65,7 @@ impl<'a> Guard<'a> {
                 *place = Some(identity_of(libc::AT_FDCWD, directory)?);
             }
         }
-        Ok(Self { reserved, places, refused: Cell::new(None) })
+        Ok(Self { reserved, places, refused: Cell::new(None), mask: Cell::new(Some(mask)) })
     }
 
     pub(crate) fn is_needed(&self) -> bool {
@@ -75,6 +78,19 @@ impl<'a> Guard<'a> {
             Some(open) => self.is_needed() && open.flags & libc::O_CREAT != 0,
             None => self.is_needed() && is_creating(i64::from(call.nr)),
         }
+    }
+
+    /// Whether a call changes the caller's mask, which is heard of and continues: from now on masks differ.
+    pub(super) fn hears(&self, call: &Notification) -> bool {
+        let changes = self.is_needed() && i64::from(call.nr) == libc::SYS_umask;
+        if changes {
+            self.mask.set(None);
+        }
+        changes
+    }
+
+    fn mask_of(&self, pid: u32) -> Result<u32, Errno> {
+        self.mask.get().map_or_else(|| mask_of(pid), Ok)
     }
 
     /// Makes a call and answers it; gives the kernel's error, and the reserved name if it was that.
@@ -128,15 +144,33 @@ impl<'a> Guard<'a> {
         /// How often somebody may create and remove the name between our two calls.
         const TRIES: usize = 16;
         let Open { dir, path, flags, mode } = *wanted;
+        // A mere handle is never new: the kernel forgets about creating, and flags are no memory that could change.
+        if flags & libc::O_PATH != 0 {
+            return Ok(Done::Harmless);
+        }
         let last = if flags & (libc::O_NOFOLLOW | libc::O_EXCL) != 0 { Last::Kept } else { Last::Followed };
-        let place = self.find(call, dir, path, last)?;
+        let mode = mode & 0o1777 & !self.mask_of(call.pid)?;
+        let giver = Giver { listener, id: call.id, flags };
+        let make = |place: &Place| {
+            let ours = flags | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_NOCTTY;
+            open_from(place.directory.as_raw_fd(), place.name(), ours, mode)
+        };
+        let place = self.find(call, dir, path, Last::Kept)?;
+        // Mostly the name is new, and then there is nothing to follow and nothing to hold on to.
+        if !place.slash && !place.is_proc {
+            self.refuse_reserved(&place)?;
+            match make(&place) {
+                Ok(made) => return giver.give(made, Waits::AsAsked),
+                Err(Errno(libc::EEXIST)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        let place = if last == Last::Kept { place } else { follow(place, call.pid)? };
         if place.slash {
             // What ends in a slash is a directory, and open does not make those.
             return Err(Errno(libc::EISDIR));
         }
         self.refuse_reserved(&place)?;
-        let mode = mode & 0o1777 & !mask_of(call.pid)?;
-        let giver = Giver { listener, id: call.id, flags };
         for _ in 0..TRIES {
             // A handle on what is there: from here on it cannot be exchanged for something else.
             let there = open_from(place.directory.as_raw_fd(), place.name(), libc::O_PATH | libc::O_NOFOLLOW, 0);
@@ -148,9 +182,8 @@ impl<'a> Guard<'a> {
                 Err(Errno(libc::ENOENT)) => {}
                 Err(other) => return Err(other),
             }
-            let ours = flags | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_NOCTTY;
-            match open_from(place.directory.as_raw_fd(), place.name(), ours, mode) {
-                Ok(made) => return giver.give(made),
+            match make(&place) {
+                Ok(made) => return giver.give(made, Waits::AsAsked),
                 Err(Errno(libc::EEXIST)) => {}
                 Err(other) => return Err(other),
             }
@@ -180,7 +213,7 @@ impl<'a> Guard<'a> {
         let place = self.find(call, dir, path, Last::Kept)?;
         self.refuse_reserved(&place)?;
         let (directory, name) = (place.directory.as_raw_fd(), place.name().as_ptr());
-        let mask = mask_of(call.pid)?;
+        let mask = self.mask_of(call.pid)?;
         // SAFETY: the name outlives the calls.
         let answer = unsafe {
             match what {
@@ -282,37 +315,13 @@ impl<'a> Guard<'a> {
     fn find_path(&self, call: &Notification, dir: RawFd, path: &CStr, last: Last) -> Result<Place, Errno> {
         let mut text = [0u8; PATH_BYTES_MAX];
         text[..path.to_bytes_with_nul().len()].copy_from_slice(path.to_bytes_with_nul());
-        let mut base = if path.to_bytes().first() == Some(&b'/') {
+        let base = if path.to_bytes().first() == Some(&b'/') {
             open_directory(libc::AT_FDCWD, c"/")?
         } else {
             descriptor_of(call.pid, dir)?
         };
-        for _ in 0..LINKS_MAX {
-            name_the_caller(&mut text, call.pid)?;
-            let path = CStr::from_bytes_until_nul(&text).map_err(|_| Errno(libc::ENAMETOOLONG))?;
-            let place = split(base.as_fd(), path)?;
-            // A link in the process table is not a text: following it is opening what it stands for.
-            if last == Last::Kept || place.is_proc {
-                return Ok(place);
-            }
-            let mut target = [0u8; PATH_BYTES_MAX];
-            // SAFETY: the buffer is valid for its length; one byte stays free for the NUL.
-            let length = check(unsafe {
-                libc::readlinkat(
-                    place.directory.as_raw_fd(),
-                    place.name().as_ptr(),
-                    target.as_mut_ptr().cast(),
-                    target.len() - 1,
-                )
-            } as i64);
-            // Not a link, or nothing there: this is the place.
-            if length.is_err() {
-                return Ok(place);
-            }
-            base = if target[0] == b'/' { open_directory(libc::AT_FDCWD, c"/")? } else { place.directory };
-            text = target;
-        }
-        Err(Errno(libc::ELOOP))
+        let place = place_of(base, &mut text, call.pid)?;
+        if last == Last::Kept { Ok(place) } else { follow(place, call.pid) }
     }
 }
 
@@ -333,6 +342,14 @@ struct Open {
     mode: u32,
 }
 
+/// Whether reading a file that was opened waits as the caller asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    AsAsked,
+    /// It was opened without waiting, so that nobody is held up.
+    NotYet,
+}
+
 /// Hands an opened file to the caller of a call.
 struct Giver<'a> {
     listener: BorrowedFd<'a>,
@@ -345,13 +362,16 @@ impl Giver<'_> {
     fn give_existing(&self, place: &Place, there: &OwnedFd, pid: u32) -> Result<Done, Errno> {
         let stat = stat_of(there.as_raw_fd(), c"")?;
         let kind = stat.st_mode & libc::S_IFMT;
+        if kind == libc::S_IFDIR {
+            return Err(Errno(libc::EISDIR));
+        }
         let flags = self.flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW) | libc::O_NOCTTY;
         if kind == libc::S_IFLNK {
             if !place.is_proc || self.flags & libc::O_NOFOLLOW != 0 {
                 return Err(Errno(libc::ELOOP));
             }
             let opened = open_from(place.directory.as_raw_fd(), place.name(), flags | libc::O_NONBLOCK, 0)?;
-            return self.give(opened);
+            return self.give(opened, Waits::NotYet);
         }
         let mut line = Path::new();
         let own = if kind == libc::S_IFCHR && stat.st_rdev == libc::makedev(5, 0) {
@@ -367,7 +387,7 @@ impl Giver<'_> {
             // A FIFO waits for its other end, and a lease for its owner; neither may hold up everyone else.
             Err(Errno(libc::EAGAIN)) if flags & libc::O_NONBLOCK == 0 => self.give_later(own, flags),
             Err(other) => Err(other),
-            Ok(opened) => self.give(opened),
+            Ok(opened) => self.give(opened, Waits::NotYet),
         }
     }
 
@@ -376,7 +396,8 @@ impl Giver<'_> {
         // SAFETY: we have one thread, so the copy is whole; it answers this one call and exits.
         match unsafe { libc::fork() } {
             0 => {
-                let answer = open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| self.give(opened));
+                let answer =
+                    open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| self.give(opened, Waits::AsAsked));
                 if let Err(errno) = answer {
                     respond(self.listener, self.id, Err(errno));
                 }
@@ -388,8 +409,8 @@ impl Giver<'_> {
         }
     }
 
-    fn give(&self, opened: OwnedFd) -> Result<Done, Errno> {
-        if self.flags & libc::O_NONBLOCK == 0 {
+    fn give(&self, opened: OwnedFd, waits: Waits) -> Result<Done, Errno> {
+        if waits == Waits::NotYet && self.flags & libc::O_NONBLOCK == 0 {
             // SAFETY: plain numbers.
             let now = check_int(unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_GETFL) })?;
             // SAFETY: plain numbers.
@@ -466,8 +487,41 @@ fn same_name(a: &CStr, b: &CStr) -> bool {
     a.to_bytes().eq_ignore_ascii_case(b.to_bytes())
 }
 
+/// Where a link leads; the place itself where there is none.
+fn follow(mut place: Place, pid: u32) -> Result<Place, Errno> {
+    for _ in 0..LINKS_MAX {
+        // A link in the process table is not a text: following it is opening what it stands for.
+        if place.is_proc {
+            return Ok(place);
+        }
+        let mut target = [0u8; PATH_BYTES_MAX];
+        // SAFETY: the buffer is valid for its length; one byte stays free for the NUL.
+        let length = check(unsafe {
+            libc::readlinkat(
+                place.directory.as_raw_fd(),
+                place.name().as_ptr(),
+                target.as_mut_ptr().cast(),
+                target.len() - 1,
+            )
+        } as i64);
+        // Not a link, or nothing there: this is the place.
+        if length.is_err() {
+            return Ok(place);
+        }
+        let base = if target[0] == b'/' { open_directory(libc::AT_FDCWD, c"/")? } else { place.directory };
+        place = place_of(base, &mut target, pid)?;
+    }
+    Err(Errno(libc::ELOOP))
+}
+
+/// The place that a text means from a directory.
+fn place_of(base: OwnedFd, text: &mut [u8; PATH_BYTES_MAX], pid: u32) -> Result<Place, Errno> {
+    name_the_caller(text, pid)?;
+    split(base, CStr::from_bytes_until_nul(text).map_err(|_| Errno(libc::ENAMETOOLONG))?)
+}
+
 /// Opens the directory part of a path and keeps its last name. A trailing slash belongs to the name's meaning only.
-fn split(base: BorrowedFd<'_>, path: &CStr) -> Result<Place, Errno> {
+fn split(base: OwnedFd, path: &CStr) -> Result<Place, Errno> {
     let bytes = path.to_bytes();
     let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
     if end == 0 {
@@ -481,13 +535,14 @@ fn split(base: BorrowedFd<'_>, path: &CStr) -> Result<Place, Errno> {
         return Err(Errno(libc::ENAMETOOLONG));
     }
     name[..last.len()].copy_from_slice(last);
-    let mut parent = [0u8; PATH_BYTES_MAX];
-    parent[..start].copy_from_slice(&bytes[..start]);
-    if start == 0 {
-        parent[0] = b'.';
-    }
-    let parent = CStr::from_bytes_until_nul(&parent).map_err(|_| Errno(libc::ENAMETOOLONG))?;
-    let directory = open_directory(base.as_raw_fd(), parent)?;
+    let directory = if start == 0 {
+        base
+    } else {
+        let mut parent = [0u8; PATH_BYTES_MAX];
+        parent[..start].copy_from_slice(&bytes[..start]);
+        let parent = CStr::from_bytes_until_nul(&parent).map_err(|_| Errno(libc::ENAMETOOLONG))?;
+        open_directory(base.as_raw_fd(), parent)?
+    };
     let is_proc = is_proc(directory.as_fd())?;
     Ok(Place { directory, name, slash: end < bytes.len(), is_proc })
 }
@@ -588,8 +643,7 @@ fn identity_of(base: RawFd, path: &CStr) -> Result<(u64, u64), Errno> {
 fn mask_of(pid: u32) -> Result<u32, Errno> {
     let mut line = Path::new();
     let path = line.status(pid);
-    // SAFETY: the path outlives the call.
-    let file = check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) }))?;
+    let file = open_from(libc::AT_FDCWD, path, libc::O_RDONLY, 0)?;
     let mut text = [0u8; 256];
     // SAFETY: the buffer is valid for its length.
     let got = check(unsafe { libc::read(file.as_raw_fd(), text.as_mut_ptr().cast(), text.len()) } as i64)?;

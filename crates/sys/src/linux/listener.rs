@@ -23,9 +23,10 @@ pub(crate) struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    pub(crate) fn new(inside: &InsideImage<'a>) -> Result<Self, Errno> {
+    /// For a command that begins with this file mode mask.
+    pub(crate) fn new(inside: &InsideImage<'a>, mask: u32) -> Result<Self, Errno> {
         let observer = inside.observe.map(Observer::new);
-        Ok(Self { socket: None, guard: Guard::new(inside.reserved)?, observer, denials: Denials::new() })
+        Ok(Self { socket: None, guard: Guard::new(inside.reserved, mask)?, observer, denials: Denials::new() })
     }
 
     pub(crate) fn is_needed(&self) -> bool {
@@ -61,6 +62,9 @@ impl<'a> Listener<'a> {
         if got.is_err() {
             // The caller of the call is gone.
             return;
+        }
+        if guard.hears(&call) {
+            return proceed(socket, call.id);
         }
         // Before anything else: what the guard has to make must never continue.
         if guard.takes(&call) {

@@ -48,8 +48,9 @@ pub(super) struct AddFd {
 pub(super) fn descriptor_of(pid: u32, dir: RawFd) -> Result<OwnedFd, Errno> {
     let mut line = Path::new();
     let path = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
     // SAFETY: the path outlives the call.
-    check_fd(i64::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) }))
+    check_fd(unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) })
 }
 
 /// Reads the caller's path once. Whatever the caller does to its memory afterwards has no effect.

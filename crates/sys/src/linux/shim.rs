@@ -201,7 +201,7 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     close_all_but(control.as_raw_fd(), kept).map_err(stage(Stage::Descriptors))?;
     limit_descriptors(&inside).map_err(failed)?;
 
-    let listener = Listener::new(&inside).map_err(stage(Stage::Seccomp))?;
+    let listener = Listener::new(&inside, mask).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
     let memory = anonymous(STACK_BYTES + (argv_len + env_len) * size_of::<Pointer>()).map_err(stage(Stage::Start))?;
     let (stack, lists) = memory.split_at_mut(STACK_BYTES);

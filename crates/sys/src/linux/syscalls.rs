@@ -218,6 +218,8 @@ fn guarded_rules(observe: Observe) -> Vec<(i64, Rule)> {
         (libc::SYS_symlinkat, notify.clone()),
         // A socket has a name too.
         (libc::SYS_bind, notify.clone()),
+        // Modes of what the guard makes depend on it; heard of and let pass.
+        (libc::SYS_umask, notify.clone()),
     ];
     #[cfg(target_arch = "x86_64")]
     rules.extend([

@@ -92,13 +92,52 @@ pub(super) fn awk_works(scene: &Scene) {
 }
 
 pub(super) fn umask_is_kept(scene: &Scene) {
-    let aide = crate::aide::command(scene.engine(), &scene.work(), &["sh", "-c", "umask; touch made"]);
+    // One who changes it changes it for itself and for those whom it starts, wherever names are guarded, too.
+    let script = "umask; touch made; (umask 0077; touch own; mkdir dir); touch after; umask 0; touch open";
+    let aide = crate::aide::command(scene.engine(), &scene.work(), &["sh", "-c", script]);
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "umask 0027; exec \"$@\"", "sh"]).arg(aide.get_program()).args(aide.get_args());
     let output = shell.env_clear().envs(scene.environment()).output().expect("an aide");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0027\n", "{output:?}");
-    let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(scene.work().join("made")).expect("made"));
-    assert_eq!(mode & 0o777, 0o640);
+    for (name, expected) in [("made", 0o640), ("own", 0o600), ("dir", 0o700), ("after", 0o640), ("open", 0o666)] {
+        let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(scene.work().join(name)).expect(name));
+        assert_eq!(mode & 0o777, expected, "{name}: {mode:o}");
+    }
+}
+
+/// What each way of opening with `O_CREAT` comes to, in a directory that has all that it can meet.
+const OPENINGS: &str = r#"
+import os, shutil
+shutil.rmtree('openings', ignore_errors=True)
+os.mkdir('openings'); os.chdir('openings'); os.mkdir('dir'); os.mkfifo('fifo')
+open('there', 'w').write('was'); os.symlink('there', 'link'); os.symlink('dir', 'to-dir')
+os.symlink('missing', 'dangling'); os.symlink('none/x', 'nowhere'); os.symlink('a', 'b'); os.symlink('b', 'a')
+os.symlink(os.getcwd() + '/through', 'absolute')
+names = ['new', 'there', 'link', 'dangling', 'nowhere', 'a', 'absolute', 'dir', 'to-dir', 'to-dir/x', 'dir/y', 'dir/', 'there/', 'none/x',
+         '.', '..', 'dir/..', '', 'x' * 256, '/dev/null', '/proc/self/comm']
+kinds = {'write': os.O_WRONLY, 'read': os.O_RDONLY, 'excl': os.O_WRONLY | os.O_EXCL, 'nofollow': os.O_WRONLY | os.O_NOFOLLOW,
+         'trunc': os.O_RDWR | os.O_TRUNC, 'handle': os.O_PATH, 'handle of link': os.O_PATH | os.O_NOFOLLOW}
+for kind, flags in kinds.items():
+    for name in names:
+        try: fd = os.open(name, flags | os.O_CREAT, 0o666)
+        except OSError as error: print(kind, name[:9], error.strerror); continue
+        mode, size = os.fstat(fd).st_mode, os.fstat(fd).st_size
+        print(kind, name[:9], oct(mode), size if mode >> 12 == 8 else None, os.get_blocking(fd))
+        os.close(fd)
+fd = os.open('fifo', os.O_RDONLY | os.O_NONBLOCK | os.O_CREAT); print('fifo', os.get_blocking(fd))
+for top, dirs, files in sorted(os.walk('.')): print(top, sorted(dirs), sorted(files), [oct(os.lstat(top + '/' + f).st_mode) for f in sorted(files)])
+"#;
+
+pub(super) fn opening_with_create_means_what_it_does_outside(scene: &Scene) {
+    let script = format!("umask 022; {} -c \"$OPENINGS\" </dev/null 2>&1", "/usr/bin/python3");
+    let script = format!("OPENINGS='{}'; export OPENINGS; {script}", OPENINGS.replace('\'', "'\\''"));
+    let outside = scene.control(&scene.work(), &script);
+    assert!(outside.lines().count() > 100, "{outside}");
+    let inside = scene.says(&scene.sandbox(), &script);
+    for (outside, inside) in outside.lines().zip(inside.lines()) {
+        assert_eq!(inside, outside);
+    }
+    assert_eq!(inside, outside);
 }
 
 pub(super) fn the_host_has_a_name_that_resolves(scene: &Scene) {
