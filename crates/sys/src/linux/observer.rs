@@ -15,6 +15,7 @@ use super::notify::{Notification, PATH_BYTES_MAX, Path, read_memory, read_path};
 use super::peers;
 use super::syscalls;
 use super::text::{Text, resolve};
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, RawFd};
 
@@ -41,11 +42,12 @@ pub(super) fn standing(number: i64) -> Standing {
 /// The observer of one run.
 pub(crate) struct Observer<'a> {
     observe: ObserveImage<'a>,
+    known: Known,
 }
 
 impl<'a> Observer<'a> {
     pub(crate) const fn new(observe: ObserveImage<'a>) -> Self {
-        Self { observe }
+        Self { observe, known: Known::new() }
     }
 
     /// Looks at a call that waits, and notes it if it will fail.
@@ -85,9 +87,18 @@ impl<'a> Observer<'a> {
         if path.is_empty() || means_the_caller(path.to_bytes()) {
             return;
         }
+        let mark = Known::mark(path.to_bytes(), access);
+        if mark.is_some_and(|mark| self.known.has(mark)) {
+            return;
+        }
         let Some(full) = Text::of(pid, dir, path.to_bytes()) else { return };
         let errno = match attempt(&full, access) {
-            Ok(()) if self.observe.lent.len() + self.observe.ruled.len() == 0 => return,
+            Ok(()) if self.observe.lent.len() + self.observe.ruled.len() == 0 => {
+                if let Some(mark) = mark {
+                    self.known.add(mark);
+                }
+                return;
+            }
             Ok(()) => 0,
             Err(Errno(errno)) => errno,
         };
@@ -153,6 +164,39 @@ impl<'a> Observer<'a> {
             }
             _ => {}
         }
+    }
+}
+
+/// Which paths of the system would do for what, so that the hundredth process that reads the same library is not looked
+/// at as the first was. Only of the system: there is nothing that a command could exchange for something else.
+struct Known {
+    marks: [Cell<u64>; KNOWN_MAX],
+}
+
+/// As many as a compiler or an interpreter opens.
+const KNOWN_MAX: usize = 512;
+
+impl Known {
+    const fn new() -> Self {
+        Self { marks: [const { Cell::new(0) }; KNOWN_MAX] }
+    }
+
+    /// A number that stands for a path of the system and what is to be done with it.
+    fn mark(path: &[u8], access: Access) -> Option<u64> {
+        const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/etc/", b"/bin/"];
+        const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+        const FNV_PRIME: u64 = 0x0100_0000_01b3;
+        let step = |mark: u64, byte: &u8| (mark ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
+        let of_system = SYSTEM.iter().any(|place| path.starts_with(place));
+        of_system.then(|| path.iter().fold(step(FNV_START, &(access as u8)), step))
+    }
+
+    fn has(&self, mark: u64) -> bool {
+        self.marks[mark as usize % KNOWN_MAX].get() == mark
+    }
+
+    fn add(&self, mark: u64) {
+        self.marks[mark as usize % KNOWN_MAX].set(mark);
     }
 }
 
