@@ -47,6 +47,11 @@ impl Container {
         let turn = Turn::take(&client, kind)?;
         let id = create(&client, kind, &lowered.request)?;
         let mut made = Made { client: Some(client), id: Some(id) };
+        if let Some((home, request)) = &lowered.without_home
+            && !made.has(home).map_err(|error| made.removed_after(said("look into the image", error)))?
+        {
+            made = made.replaced(kind, request)?;
+        }
         let started = made.start(door, lowered.uid);
         drop(turn);
         let porter = started.map_err(|error| made.removed_after(error))?;
@@ -178,6 +183,20 @@ impl Made {
             return Err(setup(io::Error::other(text), None));
         }
         Ok(porter)
+    }
+
+    /// Whether there is a directory in it, also at the end of a symbolic link.
+    fn has(&self, directory: &Path) -> Result<bool, ApiError> {
+        let (Some(client), Some(id)) = (&self.client, &self.id) else { return Ok(false) };
+        client.container_has(id, &format!("{}/.", directory.display()), Deadline::quick())
+    }
+
+    /// Another one in its place.
+    fn replaced(mut self, kind: Kind, request: &Value) -> Result<Self, LaunchError> {
+        let (Some(client), Some(id)) = (self.client.take(), self.id.take()) else { return Ok(self) };
+        client.remove_container(&id, Deadline::quick()).map_err(|error| said("remove the container", error))?;
+        let id = create(&client, kind, request)?;
+        Ok(Self { client: Some(client), id: Some(id) })
     }
 
     /// Removes the container after a failure; says both where that fails too.

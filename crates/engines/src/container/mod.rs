@@ -18,6 +18,7 @@ mod api;
 mod compose;
 mod daemon;
 mod fit;
+mod home;
 mod host_image;
 mod image;
 mod image_ground;
