@@ -15,6 +15,7 @@
 mod acceptance;
 mod apart;
 mod api;
+mod autopsy;
 mod compose;
 mod daemon;
 mod fit;
