@@ -1,7 +1,7 @@
 //! `polder workspace apply`.
 
 use super::record::Recorded;
-use super::{Verb, ask, json, part, print, print_json, shown};
+use super::{Verb, ask, json, named, part, print, print_json, shown};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
 use polder_workspace::{Applied, Choice, Relative, Settled, Verdict, Workspace};
@@ -27,6 +27,7 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     // From before the first question: nobody runs in the workspace while somebody reads what is in it.
     let lock = workspace.lock_for_run()?;
     let review = workspace.review()?;
+    named(&review, &args.path)?;
     if args.patch {
         match ask::ask(&review, choice)? {
             Some(chosen) => choice = chosen,
