@@ -79,6 +79,17 @@ fn shown_path(path: &Path) -> String {
     visible_name(path.as_os_str().as_encoded_bytes())
 }
 
+/// Names the other projects of a workspace that have changes, too: a verb is about one.
+fn tell_others(parts: &[Workspace], workspace: &Workspace, verb: &str) -> Result<(), Failure> {
+    let others = parts.iter().filter(|other| other.project() != workspace.project());
+    // What was applied is no change any more; one that cannot be read is not left out.
+    let differs = |other: &&Workspace| other.review().map_or(true, |review| !review.items.is_empty());
+    for other in others.filter(differs) {
+        print(&format!("more in another project: `polder workspace {verb} {}`", other.full_name()))?;
+    }
+    Ok(())
+}
+
 /// How many changes are named where a pattern names none.
 const NAMED_MAX: usize = 5;
 
