@@ -13,7 +13,7 @@ use crate::args::{PartArgs, WhichArgs, WorkspaceArgs, WorkspaceVerb};
 use crate::exit::Failure;
 use crate::render::text::tolerate_closed;
 pub(crate) use json::escaped;
-use polder_workspace::{Relative, Store, Workspace, visible_name};
+use polder_workspace::{Relative, Review, Store, Workspace, visible_name};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -77,4 +77,44 @@ fn shown(path: &Relative) -> String {
 
 fn shown_path(path: &Path) -> String {
     visible_name(path.as_os_str().as_encoded_bytes())
+}
+
+/// Names the other projects of a workspace that have changes, too: a verb is about one.
+fn tell_others(parts: &[Workspace], workspace: &Workspace, verb: &str) -> Result<(), Failure> {
+    let others = parts.iter().filter(|other| other.project() != workspace.project());
+    // What was applied is no change any more; one that cannot be read is not left out.
+    let differs = |other: &&Workspace| other.review().map_or(true, |review| !review.items.is_empty());
+    for other in others.filter(differs) {
+        print(&format!("more in another project: `polder workspace {verb} {}`", other.full_name()))?;
+    }
+    Ok(())
+}
+
+/// How many changes are named where a pattern names none.
+const NAMED_MAX: usize = 5;
+
+/// Refuses patterns that name no change: a name that is mistyped must not look like nothing to do.
+fn named(review: &Review, patterns: &[String]) -> Result<(), Failure> {
+    for pattern in patterns {
+        let is_forged = review.forged.iter().any(|forged| forged.path.as_path() == Path::new(pattern));
+        if is_forged || !review.only(std::slice::from_ref(pattern))?.is_empty() {
+            continue;
+        }
+        let changes: Vec<String> = review.items.iter().map(|item| shown(&item.change.path)).collect();
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+        // Those of the same name in another directory, or all.
+        let near: Vec<&String> = changes.iter().filter(|path| last(path) == last(pattern)).collect();
+        let near = if near.is_empty() { changes.iter().collect() } else { near };
+        let told: Vec<String> = near.iter().take(NAMED_MAX).map(|path| format!("`{path}`")).collect();
+        let more = if near.len() > NAMED_MAX { " and others" } else { "" };
+        let what = match told.as_slice() {
+            [] => "nothing was changed".to_owned(),
+            told => format!("changed are {}{more}", told.join(", ")),
+        };
+        let pattern = visible_name(pattern.as_bytes());
+        return Err(Failure::new(format!(
+            "`--path {pattern}` names no change; {what}; paths begin at the tree's root"
+        )));
+    }
+    Ok(())
 }

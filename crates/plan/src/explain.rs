@@ -64,7 +64,11 @@ impl fmt::Display for Plan {
             World::Made => {
                 let caller = if identity.caller_is_root { "mapped from root" } else { "mapped to itself" };
                 out.row("user", &format!("{} (uid {}, {caller})", identity.name, identity.uid), "")?;
-                out.row("home", &format!("{} (empty, private)", identity.home), "")?;
+                let home = match image {
+                    Some(_) => "the image's (private; what the image has there is seen)".to_owned(),
+                    None => format!("{} (empty, private)", identity.home),
+                };
+                out.row("home", &home, "")?;
             }
             World::Ruled => {
                 out.row("world", "the host's own, behind rules: paths are where they are", "")?;

@@ -117,7 +117,7 @@ pub enum StoreError {
         root: PathBuf,
     },
     /// A workspace of this name is there, in another mode.
-    #[error("the workspace `{name}` was begun in mode `{mode}`; choose another name, or `polder workspace discard {name}`", mode = .mode.name())]
+    #[error("the workspace `{name}` was begun in mode `{mode}`; use it with `--{mode}`, choose another name, or `polder workspace discard {name}`", mode = .mode.name())]
     OtherMode {
         /// The workspace.
         name: Name,

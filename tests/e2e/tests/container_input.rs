@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         ("a_bind_source_with_a_colon_is_shown", a_bind_source_with_a_colon_is_shown),
         ("a_missing_image_without_a_network_is_one_error", a_missing_image_without_a_network_is_one_error),
         ("a_socket_without_permission_is_said_to_be_one", a_socket_without_permission_is_said_to_be_one),
+        ("what_an_image_adds_to_a_build_is_judged", what_an_image_adds_to_a_build_is_judged),
         ("another_runtime_is_used_by_name_or_refused", another_runtime_is_used_by_name_or_refused),
     ])
 }
@@ -158,6 +159,32 @@ fn a_socket_without_permission_is_said_to_be_one() {
     answered.join().expect("a caller");
     assert!(!work.join("ran").exists());
     fs::remove_dir_all(directory).expect("removed");
+}
+
+fn what_an_image_adds_to_a_build_is_judged() {
+    // The other daemon does not tell what an image adds.
+    for daemon in daemons().into_iter().filter(|daemon| daemon.engine == "docker") {
+        let place = Place::new();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a listener");
+        let port = listener.local_addr().expect("an address").port();
+        let name = format!("localhost/polder-test/adding:{}", std::process::id());
+        let made = |instruction: &str| {
+            place.write("work/base/Dockerfile", format!("FROM {}\n{instruction}\n", image()));
+            let packed =
+                place.command("tar").args(["-c", "-b", "1", "-C", "base", "Dockerfile"]).output().expect("tar");
+            daemon.make_image(&name, &packed.stdout);
+            configure(&daemon, &place, &format!("    dockerfile_inline: \"FROM {name}\\n\""));
+            run(&daemon, &place, &["run", "--", "sh", "-c", "touch ran; cat /made"])
+        };
+        let said = made(&format!("ONBUILD ADD http://127.0.0.1:{port}/x /x"));
+        refused(&said, &place, &[&name, "ONBUILD", "fetches from the network", "remedy: "]);
+        assert!(listener.accept().is_err(), "somebody was asked for it");
+        let said = made("ONBUILD RUN echo added > /made");
+        daemon.forget_image(&name);
+        assert_eq!((said.code, said.out.as_str()), (0, "added\n"), "the control: {said:?}");
+        fs::remove_file(place.work().join("ran")).expect("it ran");
+    }
 }
 
 fn another_runtime_is_used_by_name_or_refused() {

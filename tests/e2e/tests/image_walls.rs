@@ -9,6 +9,8 @@ fn main() -> ExitCode {
     with_daemons(&[
         ("the_walls_hold_in_an_image", the_walls_hold_in_an_image),
         ("caches_are_kept_between_runs_in_an_image", caches_are_kept_between_runs_in_an_image),
+        ("an_image_has_its_home_and_what_lies_there", an_image_has_its_home_and_what_lies_there),
+        ("links_of_an_image_lead_into_the_image", links_of_an_image_lead_into_the_image),
         ("resources_bound_a_command_in_an_image", resources_bound_a_command_in_an_image),
         ("this_program_and_the_hosts_own_path_appear_in_an_image", this_program_and_the_hosts_own_path_appear),
     ])
@@ -97,6 +99,80 @@ fn caches_are_kept_between_runs_in_an_image() {
         configure(&daemon, &place, "");
         let said = run(&daemon, &place, look);
         assert_eq!((said.code, said.out.as_str()), (1, ""), "the control: nobody asked for them: {said:?}");
+    }
+}
+
+/// A sandbox of an image that is made by these steps.
+fn recipe(daemon: &Daemon, place: &Place, steps: &[&str]) {
+    let lines: String = steps.iter().map(|step| format!("      {step}\n")).collect();
+    let text = format!(
+        "sandboxes:\n  box:\n    engine: {}\n    dockerfile_inline: |\n      FROM {}\n{lines}sandbox: box\n",
+        daemon.engine,
+        image()
+    );
+    place.write("work/polder.yaml", text);
+}
+
+fn an_image_has_its_home_and_what_lies_there() {
+    for daemon in daemons() {
+        let place = Place::new();
+        configure(&daemon, &place, ", cache: {paths: [~/.tool]}");
+        let said = run(&daemon, &place, "echo $HOME; grep -c :/root: /etc/passwd; touch ~/made ~/.tool/x");
+        assert!(said.code == 0 && said.out.starts_with("/root\n"), "root's, where it names nobody: {said:?}");
+        recipe(
+            &daemon,
+            &place,
+            &[
+                "RUN echo 'work:x:77:77::/srv/work:/bin/sh' >> /etc/passwd",
+                "RUN mkdir -p /srv/work/bin && echo 'echo found' > /srv/work/bin/tool && echo old > /srv/work/.rc",
+                "RUN chmod -R a+rwX /srv/work && chmod 755 /srv/work/bin/tool",
+                "USER work",
+            ],
+        );
+        let said = run(&daemon, &place, "echo $HOME; sh ~/bin/tool; cat ~/.rc; touch ~/new && rm ~/.rc; ls -A ~");
+        assert_eq!((said.code, said.out.as_str()), (0, "/srv/work\nfound\nold\nbin\nnew\n"), "{said:?}");
+        let said = run(&daemon, &place, "ls -A ~");
+        assert_eq!((said.code, said.out.as_str()), (0, ".rc\nbin\n"), "private: {said:?}");
+        // Closed to who runs: still a home to write in.
+        recipe(&daemon, &place, &["RUN mkdir -p /root && echo x > /root/.rc && chmod 700 /root", "ENV HOME=/root"]);
+        let said = run(&daemon, &place, "touch ~/new && ls -A ~");
+        assert_eq!((said.code, said.out.as_str()), (0, "new\n"), "{said:?}");
+    }
+}
+
+fn links_of_an_image_lead_into_the_image() {
+    for daemon in daemons() {
+        let place = Place::new();
+        recipe(
+            &daemon,
+            &place,
+            &[
+                "RUN rm -rf /var/tmp /root /var/run /etc/passwd; mkdir -p /var/home /var /run /srv",
+                "RUN ln -s ../tmp /var/tmp; ln -s var/home /root; ln -s /run /var/run; echo seen > /var/home/.rc",
+                "RUN echo 'root:x:0:0::/root:/bin/sh' > /srv/users; ln -s /srv/users /etc/passwd",
+            ],
+        );
+        let script = "cat ~/.rc; touch ~/new /var/tmp/x && ls /tmp /var/home; grep -c nobody /etc/passwd";
+        let said = run(&daemon, &place, script);
+        assert_eq!((said.code, said.out.as_str()), (0, "seen\n/tmp:\nx\n\n/var/home:\nnew\n1\n"), "{said:?}");
+        let file = place.write("other/file", "shown\n").display().to_string();
+        let bound = |at: &str| {
+            let bind = format!("{file}:{at}:ro");
+            daemon.says(&place, &["run", "--bind", &bind, "--", "cat", at])
+        };
+        let said = bound("/var/run/file");
+        assert!(said.code == 125 && said.err.contains("behind a symbolic link of the image"), "{said:?}");
+        assert!(
+            said.err.contains("/var/run/file") && said.err.contains("the path to which the link leads"),
+            "{said:?}"
+        );
+        let said = bound("/run/file");
+        assert_eq!((said.code, said.out.as_str()), (0, "shown\n"), "the control: {said:?}");
+        // One that leads to the host, if anywhere.
+        recipe(&daemon, &place, &["RUN rm -rf /var/tmp; ln -s ../../../../../../srv/out /var/tmp"]);
+        let said = run(&daemon, &place, "touch /var/tmp/x && ls /srv/out");
+        assert_eq!((said.code, said.out.as_str()), (0, "x\n"), "{said:?}");
+        assert!(!std::path::Path::new("/srv/out").exists(), "made on the host");
     }
 }
 

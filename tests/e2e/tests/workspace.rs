@@ -46,6 +46,22 @@ fn the_tree_changes_only_when_it_is_applied() {
 }
 
 #[test]
+fn a_path_that_names_no_change_is_told() {
+    let place = place();
+    run(&place, "task", CHANGES);
+    for verb in ["diff", "apply"] {
+        let said = place.says(&["workspace", verb, "--path", "new.txt", "--path", "dri/new.txt"]);
+        assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
+        assert!(said.err.contains("`--path dri/new.txt` names no change; changed are `new.txt`;"), "{said:?}");
+        let said = place.says(&["workspace", verb, "--path", "*.rs"]);
+        assert!(said.code == 125 && said.err.contains("`gone.txt`"), "{said:?}");
+    }
+    assert!(!place.has("work/new.txt"), "something was applied");
+    let said = place.says(&["workspace", "apply", "--path", "*.txt"]);
+    assert!(said.code == 0 && place.has("work/new.txt"), "the control: {said:?}");
+}
+
+#[test]
 fn every_verb_speaks_json() {
     let place = place();
     run(&place, "task", CHANGES);

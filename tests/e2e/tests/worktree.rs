@@ -141,7 +141,7 @@ fn runs_share_a_worktree_and_others_begin_with_it() {
     assert_eq!(fine(run(&place, "new", "cat b")), "two\nchanged\nlater\n", "a new one is of now");
     let other = place.says(&["run", "--workspace", "w", "--", "true"]);
     assert_eq!(other.code, 125, "{other:?}");
-    assert!(other.err.contains("was begun in mode `worktree`"), "{other:?}");
+    assert!(other.err.contains("was begun in mode `worktree`; use it with `--worktree`"), "{other:?}");
     for name in ["w", "v"] {
         fine(place.says(&["workspace", "discard", name]));
     }

@@ -1,7 +1,7 @@
 //! `polder workspace apply`.
 
 use super::record::Recorded;
-use super::{Verb, ask, json, part, print, print_json, shown};
+use super::{Verb, ask, json, named, part, print, print_json, shown, tell_others, which};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::Failure;
 use polder_workspace::{Applied, Choice, Relative, Settled, Verdict, Workspace};
@@ -13,6 +13,7 @@ use std::path::Path;
 const LEFT_OUT: u8 = 1;
 
 pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
+    let parts = which(&args.part.which, Verb::Changes)?.parts()?;
     let workspace = part(&args.part, Verb::Changes)?;
     if args.resume || args.abort {
         return settle(&workspace, args);
@@ -27,6 +28,7 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     // From before the first question: nobody runs in the workspace while somebody reads what is in it.
     let lock = workspace.lock_for_run()?;
     let review = workspace.review()?;
+    named(&review, &args.path)?;
     if args.patch {
         match ask::ask(&review, choice)? {
             Some(chosen) => choice = chosen,
@@ -42,6 +44,7 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
         print_json(&as_json(&workspace, &applied))?;
     } else {
         print(&as_text(&applied))?;
+        tell_others(&parts, &workspace, "apply")?;
     }
     let left_out = |verdict: &Verdict| matches!(verdict, Verdict::Conflict(_) | Verdict::Refused(_));
     let complete = applied.forged.is_empty() && !applied.items.iter().any(|(_, verdict)| left_out(verdict));

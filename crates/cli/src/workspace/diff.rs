@@ -1,7 +1,7 @@
 //! `polder workspace diff`.
 
 use super::paint::{self, Paint};
-use super::{Verb, json, part, print, shown, which};
+use super::{Verb, json, named, part, print, shown, tell_others, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::Failure;
 use polder_workspace::{Item, Line, Review, Text, Workspace};
@@ -11,6 +11,7 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     let parts = which(&args.part.which, Verb::Looks)?.parts()?;
     let workspace = part(&args.part, Verb::Looks)?;
     let review = workspace.review()?;
+    named(&review, &args.path)?;
     let items = review.only(&args.path)?;
     if args.json {
         return as_json(&workspace, &review, &items, args.stat);
@@ -28,10 +29,7 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
         print(&format!("refused {}\n  never applied: {}", shown(&forged.path), forged.why))?;
     }
     print(&summary(&items, review.forged.len()))?;
-    let others = parts.iter().filter(|other| other.project() != workspace.project());
-    for other in others.filter(|other| other.is_changed().unwrap_or(true)) {
-        print(&format!("more in another project: `polder workspace diff {}`", other.full_name()))?;
-    }
+    tell_others(&parts, &workspace, "diff")?;
     Ok(0)
 }
 

@@ -19,6 +19,9 @@ pub(super) const DAEMONS: [&str; 2] = ["/etc/hosts", "/etc/hostname"];
 /// Places of the image that are private, in memory; more mount points below them are made there.
 const PRIVATE: [&str; 2] = ["/tmp", "/var/tmp"];
 
+/// What has a meaning of its own where the kernel is told what lies below a layer.
+const SPECIAL: [u8; 3] = [b':', b'\\', b','];
+
 /// Files of the container that are mount points: what the plan does not write stays the daemon's.
 pub(super) fn files(plan: &Plan) -> Vec<&'static str> {
     let written = |path: &&str| plan.files.written.iter().any(|written| written.path.as_path() == Path::new(path));
@@ -26,14 +29,15 @@ pub(super) fn files(plan: &Plan) -> Vec<&'static str> {
 }
 
 /// Directories of the container that are mount points.
-pub(super) fn directories(plan: &Plan) -> Vec<PathBuf> {
-    let mut directories: Vec<PathBuf> =
-        ["/.polder/private", "/run/polder"].into_iter().chain(PRIVATE).map(PathBuf::from).collect();
+pub(super) fn directories() -> Vec<PathBuf> {
+    ["/.polder/private", "/run/polder"].into_iter().chain(PRIVATE).map(PathBuf::from).collect()
+}
+
+/// The home, where it has to be in the image or to be made by the daemon: what is mounted on it covers what the image has
+/// there.
+pub(super) fn home_in_image(plan: &Plan) -> Option<&Path> {
     let home = plan.identity.home.as_path();
-    if has_private_home(plan) && !PRIVATE.iter().any(|place| home.starts_with(place)) {
-        directories.push(home.to_owned());
-    }
-    directories
+    Some(home).filter(|home| has_private_home(plan) && !PRIVATE.iter().any(|place| home.starts_with(place)))
 }
 
 /// Whether a place lies below a private one, so that the sandbox makes it itself.
@@ -75,7 +79,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
     let mut steps = Vec::new();
     let show = |steps: &mut Vec<Step>, name: &str, at: &Path, access| {
         let path = c(Path::new("/").join(private(name)));
-        steps.push(Step::Bind { source: Source::System { path }, at: c(at), access });
+        steps.push(Step::Bind { source: Source::Private { path }, at: c(at), access });
     };
     let directory = |steps: &mut Vec<Step>, name: &str, mode, at: &Path| {
         steps.push(Step::Directory { at: c(private(name)), mode });
@@ -85,16 +89,25 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
     steps.push(Step::Terminals { at: c("dev/pts") });
     directory(&mut steps, "tmp", 0o1777, Path::new("tmp"));
     directory(&mut steps, "shm", 0o1777, Path::new("dev/shm"));
-    directory(&mut steps, "var-tmp", 0o1777, Path::new("var/tmp"));
+    // The same directory, as where it is a link: the second layer knows one.
+    show(&mut steps, "tmp", Path::new("var/tmp"), Access::ReadWrite);
     directory(&mut steps, "run", 0o755, Path::new("run/polder"));
     let own = private("run").join(Path::new(ALLOWANCE).file_name().unwrap_or_default());
     steps.push(Step::File { at: c(own), content: allowance(plan), mode: 0o644 });
     if has_private_home(plan) {
         let home = relative(&plan.identity.home);
-        if PRIVATE.iter().any(|place| plan.identity.home.as_path().starts_with(place)) {
+        let is_new = home_in_image(plan).is_none();
+        if is_new {
             make(&mut steps, home, true);
         }
-        directory(&mut steps, "home", 0o700, home);
+        if is_new || home.as_os_str().as_encoded_bytes().iter().any(|byte| SPECIAL.contains(byte)) {
+            directory(&mut steps, "home", 0o700, home);
+        } else {
+            let [upper, work] = ["home", "home-work"].map(|name| c(private(name)));
+            steps.push(Step::Directory { at: upper.clone(), mode: 0o700 });
+            steps.push(Step::Directory { at: work.clone(), mode: 0o700 });
+            steps.push(Step::Settle { upper, work, at: c(home) });
+        }
     }
     let ours = |written: &&Written| {
         let path = written.path.as_path();

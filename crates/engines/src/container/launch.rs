@@ -6,21 +6,27 @@ use super::daemon::{connect, known_sockets};
 use super::kind::Kind;
 use super::lower::Lowered;
 use super::opening::{Opened, Opening, is_shared};
-use super::ready::{image_key, ready_image};
+use super::ready::{Ready, image_key, ready_image};
 use super::{apart, image, owner, place};
 use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
 use polder_engine::{
     Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session, Words,
 };
 use polder_facts::LimitKind;
-use polder_sys::Recipe;
+use polder_plan::{Plan, Shown};
 use polder_sys::cgroup::Counted;
+use polder_sys::{Errno, Recipe, Source, SpawnError, Step};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A symbolic link where none may be.
+const ELOOP: i32 = 40;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
     let Services { stdio, terminal, ahead: _, layers, kept, lookout, session } = services;
@@ -60,9 +66,33 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     }
     let before = opened.container.watched().counted();
     let recipe = Recipe { ground, inside, cgroup: None, stdio, kept };
-    let launched = opened.container.enter(&recipe).map_err(describe)?;
+    let launched = opened.container.enter(&recipe).map_err(|error| described(error, &recipe, plan, &image))?;
     drop(opening);
     Ok(Box::new(Contained { run: Box::new(ShimmedRun::new(launched, None, plan)), before, opened, words }))
+}
+
+/// Turns the kernel's answer into what the user can do about it in an image, where paths are not the host's.
+fn described(error: SpawnError, recipe: &Recipe, plan: &Plan, image: &Ready) -> LaunchError {
+    let step = match &error {
+        SpawnError::Inside { errno: Errno(ELOOP), step: Some(step), .. } if image.env.is_some() => *step,
+        _ => return describe(error),
+    };
+    let at = match recipe.ground.steps.get(step) {
+        Some(Step::Bind { source: Source::Resolved { .. }, at, .. } | Step::Overlay { at, .. }) => at,
+        _ => {
+            let remedy = "use an image in which this is no symbolic link";
+            return setup(error, Some(remedy.to_owned()));
+        }
+    };
+    let at = Path::new("/").join(OsStr::from_bytes(at.as_bytes()));
+    let Some(shown) = plan.files.shown.iter().find(|shown| shown.guest.as_path() == at) else { return describe(error) };
+    let Shown { host, origin, .. } = shown;
+    let text = format!(
+        "`{host}` ({origin}) cannot be shown at `{}`: it lies behind a symbolic link of the image",
+        at.display()
+    );
+    let remedy = "show it at the path to which the link leads, as `/run` for `/var/run`";
+    setup(io::Error::other(text), Some(remedy.to_owned()))
 }
 
 /// Whoever reaches a daemon needs no sandbox to get out of: nothing that holds a socket of one is shown, not even to be

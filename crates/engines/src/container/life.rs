@@ -1,6 +1,7 @@
 //! The life of one container: made, started, its porter let in, and removed with everything that was made for it.
 
 use super::api::{ApiError, Client, Deadline, ObjectName};
+use super::autopsy::autopsy;
 use super::kind::Kind;
 use super::lower::Lowered;
 use super::place::Place;
@@ -47,7 +48,14 @@ impl Container {
         let turn = Turn::take(&client, kind)?;
         let id = create(&client, kind, &lowered.request)?;
         let mut made = Made { client: Some(client), id: Some(id) };
-        let started = made.start(door, lowered.uid);
+        let mut asked = &lowered.request;
+        if let Some((home, request)) = &lowered.without_home
+            && !made.has(home).map_err(|error| made.removed_after(said("look into the image", error)))?
+        {
+            made = made.replaced(kind, request)?;
+            asked = request;
+        }
+        let started = made.start(door, lowered.uid, kind, asked);
         drop(turn);
         let porter = started.map_err(|error| made.removed_after(error))?;
         let watched = Watched::of(porter.pid());
@@ -144,7 +152,7 @@ struct Made {
 }
 
 impl Made {
-    fn start(&mut self, door: Door, uid: u32) -> Result<Porter, LaunchError> {
+    fn start(&mut self, door: Door, uid: u32, kind: Kind, request: &Value) -> Result<Porter, LaunchError> {
         let (Some(client), Some(id)) = (&self.client, &self.id) else {
             return Err(setup(io::Error::other("there is no container"), None));
         };
@@ -155,16 +163,17 @@ impl Made {
             if heard.map_err(|error| setup(error, None))?.first() == Some(&true) {
                 break;
             }
-            // One that removes itself at its end is gone, not stopped.
-            let state = client.inspect_container(id, Deadline::quick());
-            let state = state.map_err(|error| said("find the container, which has ended", error))?.state;
-            if !state.running {
-                let why = if state.error.is_empty() { format!("code {}", state.exit_code) } else { state.error };
-                return Err(setup(io::Error::other(format!("the container ended before the run: {why}")), None));
+            match client.inspect_container(id, Deadline::quick()) {
+                Ok(found) if found.state.running => {}
+                Ok(_) => return Err(autopsy(client, kind, request)),
+                // One that removes itself at its end is gone, not stopped.
+                Err(error) if error.is_absent() => return Err(autopsy(client, kind, request)),
+                Err(error) => return Err(said("look at the container", error)),
             }
             if begun.elapsed() > PATIENCE {
                 let text = format!("nothing came out of the container in {} seconds", PATIENCE.as_secs());
-                return Err(setup(io::Error::other(text), None));
+                let remedy = "see what the daemon is doing; its log says more";
+                return Err(setup(io::Error::other(text), Some(remedy.to_owned())));
             }
         }
         let porter = door.admit(uid).map_err(|error| {
@@ -178,6 +187,20 @@ impl Made {
             return Err(setup(io::Error::other(text), None));
         }
         Ok(porter)
+    }
+
+    /// Whether there is a directory in it, also at the end of a symbolic link.
+    fn has(&self, directory: &Path) -> Result<bool, ApiError> {
+        let (Some(client), Some(id)) = (&self.client, &self.id) else { return Ok(false) };
+        client.container_has(id, &format!("{}/.", directory.display()), Deadline::quick())
+    }
+
+    /// Another one in its place.
+    fn replaced(mut self, kind: Kind, request: &Value) -> Result<Self, LaunchError> {
+        let (Some(client), Some(id)) = (self.client.take(), self.id.take()) else { return Ok(self) };
+        client.remove_container(&id, Deadline::quick()).map_err(|error| said("remove the container", error))?;
+        let id = create(&client, kind, request)?;
+        Ok(Self { client: Some(client), id: Some(id) })
     }
 
     /// Removes the container after a failure; says both where that fails too.

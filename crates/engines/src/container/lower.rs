@@ -4,11 +4,11 @@
 //! below one directory of ours; where a command finds it, and what it may do with it, the sandbox inside decides.
 
 use super::fit::{counts_pids, has_cgroups};
-use super::image_ground::{directories, files, image_ground, is_below_private};
+use super::image_ground::{directories, files, home_in_image, image_ground, is_below_private};
 use super::kind::Kind;
 use crate::shimmed::{c, ground, identity, inside_of};
 use polder_engine::{Fitted, Layers};
-use polder_plan::{Plan, SystemKind};
+use polder_plan::{Plan, Role, SystemKind};
 use polder_policy::NetworkMode;
 use polder_sys::cgroup::Bounds;
 use polder_sys::{Access, Door, Ground, Identity, Inside, NetNamespace, Source, Step, Terminal};
@@ -62,6 +62,8 @@ pub(super) struct Located {
 pub(super) struct Lowered {
     /// What the daemon is asked for.
     pub(super) request: Value,
+    /// The home that the image should have, and what the daemon is asked for where it has none.
+    pub(super) without_home: Option<(PathBuf, Value)>,
     /// Who its first process must be, in the eyes of the host.
     pub(super) uid: u32,
     /// What must hold for all its processes together.
@@ -93,8 +95,13 @@ pub(super) fn lower(fitted: &Fitted, terminal: Option<Terminal>, setting: &Setti
     if !matches!(identity, Identity::Range { .. }) {
         mounts.extend(by_daemon(&mut ground, setting.shown));
     }
-    let request = request(plan, setting, &format!("{uid}:{gid}"), &mounts, bounds);
-    Lowered { request, uid, bounds, ground, inside: inside_of(plan, fitted, terminal, counted) }
+    let ask = |mounts: &[Value]| request(plan, setting, &format!("{uid}:{gid}"), mounts, bounds);
+    let request = ask(&mounts);
+    let without_home = home_in_image(plan).filter(|_| setting.image_env.is_some()).map(|home| {
+        mounts.push(mount(setting.empty, &home.to_string_lossy(), true));
+        (home.to_owned(), ask(&mounts))
+    });
+    Lowered { request, without_home, uid, bounds, ground, inside: inside_of(plan, fitted, terminal, counted) }
 }
 
 /// The plan with what only the image could say: its variables, where nobody else has set them, and its PATH and HOME,
@@ -109,9 +116,37 @@ pub(super) fn filled_in(plan: &Plan, image_env: Option<&[String]>) -> Plan {
     plan.env.entry("PATH".into()).or_insert_with(|| IMAGE_PATH.into());
     if let Some(home) = said.get("HOME").and_then(|home| polder_facts::GuestPath::new(home).ok()).filter(is_place) {
         plan.env.insert("HOME".into(), home.as_os_str().to_owned());
-        plan.identity.home = home;
+        move_home(&mut plan, home);
     }
     plan
+}
+
+/// Gives the plan another home, with what is kept below the home, and what tells of it.
+fn move_home(plan: &mut Plan, home: polder_facts::GuestPath) {
+    let old = std::mem::replace(&mut plan.identity.home, home);
+    let (home, name) = (&plan.identity.home, &plan.identity.name);
+    for shown in plan.files.shown.iter_mut().filter(|shown| shown.role == Role::Cache) {
+        let below = shown.guest.as_path().strip_prefix(old.as_path()).ok();
+        if let Some(guest) = below.and_then(|below| home.join(below).ok()) {
+            shown.guest = guest;
+        }
+    }
+    if home.as_os_str().as_encoded_bytes().iter().any(|byte| *byte == b':' || byte.is_ascii_control()) {
+        // No table of users can hold it.
+        return;
+    }
+    for written in plan.files.written.iter_mut().filter(|written| written.path.as_path() == Path::new("/etc/passwd")) {
+        let line = |line: &str| {
+            let fields: Vec<&str> = line.split(':').collect();
+            match fields[..] {
+                [user, password, uid, gid, about, _, shell] if user == name => {
+                    format!("{user}:{password}:{uid}:{gid}:{about}:{home}:{shell}\n")
+                }
+                _ => format!("{line}\n"),
+            }
+        };
+        written.content = written.content.lines().map(line).collect();
+    }
 }
 
 /// The plan with the names of services in its table of hosts.
@@ -214,7 +249,7 @@ fn places(plan: &Plan, setting: &Setting<'_>) -> Vec<Value> {
     }
     let directory = |at: &Path| mount(setting.empty, &at.to_string_lossy(), true);
     let file = |at: &Path| mount(setting.file, &at.to_string_lossy(), true);
-    let mut places = directories(plan).iter().map(|at| directory(at)).collect::<Vec<_>>();
+    let mut places = directories().iter().map(|at| directory(at)).collect::<Vec<_>>();
     places.extend(files(plan).iter().map(|at| file(Path::new(at))));
     let holds = |inner: &polder_plan::Shown| {
         plan.files.shown.iter().any(|outer| outer.guest != inner.guest && inner.guest.is_within(&outer.guest))

@@ -15,9 +15,11 @@
 mod acceptance;
 mod apart;
 mod api;
+mod autopsy;
 mod compose;
 mod daemon;
 mod fit;
+mod home;
 mod host_image;
 mod image;
 mod image_ground;

@@ -2,6 +2,7 @@
 
 use super::api::{Client, Deadline};
 use super::compose::Project;
+use super::home::home;
 use super::kind::Kind;
 use super::life::said;
 use super::options::Options;
@@ -14,7 +15,7 @@ use polder_plan::MaskKind;
 pub(super) struct Ready {
     /// A name or an id by which it knows it.
     pub(super) name: String,
-    /// The variables that it sets; absent for the image of nothing, in which the host's own programs are shown.
+    /// The variables that it sets, its home among them; absent for the image of nothing, in which the host's own programs are shown.
     pub(super) env: Option<Vec<String>>,
     /// The runtime that was asked for by name, which the daemon has.
     pub(super) runtime: Option<String>,
@@ -67,7 +68,9 @@ pub(super) fn ready_image(
     };
     match facts? {
         // By its id: a name can mean another image a moment later.
-        Some(facts) => {
+        Some(mut facts) => {
+            let home = home(client, kind, &facts, fitted.host().user.uid)?;
+            facts.env.extend(home.map(|home| format!("HOME={home}")));
             let has_volumes = !facts.volumes.is_empty();
             Ok(Ready { name: facts.id, env: Some(facts.env), runtime: options.runtime, is_apart, has_volumes })
         }

@@ -179,7 +179,7 @@ fn is_of_image(plan: &Plan, path: &Path) -> bool {
 /// What an image does not have is missing and not denied; what it has can be read. So only writing is. Whether rights or
 /// the mount are asked first is the kernel's business: neither lets anybody write there.
 fn in_image(target: String, wish: Wish, errno: u32) -> Option<Found> {
-    let note = "the image's root is read-only; write to the workspace, /tmp or the home directory";
+    let note = "the image's root is read-only; write to the workspace, /tmp or new files in the home directory";
     (wish == Wish::Write && matches!(errno, EROFS | EACCES)).then(|| Found {
         target,
         rule: "an image is read-only".to_owned(),

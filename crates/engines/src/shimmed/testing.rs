@@ -166,6 +166,9 @@ pub(crate) mod text {
                 Step::Bind { source: Source::Resolved { path: from }, at, access } => {
                     format!("bind {} {} {access:?}", shown(from), shown(at))
                 }
+                Step::Bind { source: Source::Private { path: from }, at, access } => {
+                    format!("bind private {} {} {access:?}", shown(from), shown(at))
+                }
                 Step::ShowIfThere { from, at } => format!("show-if-there {} {}", shown(from), shown(at)),
                 Step::Device { from, at } => format!("device {} {}", shown(from), shown(at)),
                 Step::Scratch { at } => format!("scratch {}", shown(at)),
@@ -178,6 +181,7 @@ pub(crate) mod text {
                     let [lower, upper, work, at] = [lower, upper, work, at].map(shown);
                     format!("overlay {lower} {upper} {work} {at} {access:?}")
                 }
+                Step::Settle { upper, work, at } => format!("settle {} {} {}", shown(upper), shown(work), shown(at)),
                 Step::Withdraw { at } => format!("withdraw {}", shown(at)),
                 Step::Remove { at } => format!("remove {}", shown(at)),
                 Step::Same { at, device, inode } => format!("same {} {device} {inode}", shown(at)),

@@ -3,7 +3,7 @@
 //! Runs in a cloned process whose other threads are gone: no allocation, no locks, no formatting. What can fail is
 //! reported as numbers; the caller turns them into words.
 
-use super::call::{Errno, check, check_int, open_at};
+use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::creds;
 use super::image::{FinishImage, GroundImage, InsideImage, List};
 use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Root, Source, Step};
@@ -375,7 +375,11 @@ fn take_step(
     match step {
         Step::Directory { at, mode } => make_directory(at, *mode),
         Step::File { at, content, mode } => {
-            let file = create(at, *mode)?;
+            let file = match create(at, *mode) {
+                // An empty one is there to be covered: so can be what an image has there.
+                Err(Errno(libc::EEXIST)) if content.is_empty() => return Ok(()),
+                answer => answer?,
+            };
             write_all(file.as_fd(), content.to_bytes())
         }
         Step::Symlink { target, at } => {
@@ -395,9 +399,13 @@ fn take_step(
                     None if matches!(identity, Identity::Range { .. }) => return Err(Errno(libc::EBADF)),
                     None => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
                 },
-                Source::System { path } => mount::restricted_tree_at(path, flags)?,
+                Source::System { path } | Source::Private { path } => mount::restricted_tree_at(path, flags)?,
             };
-            mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())
+            let place = match source {
+                Source::Private { .. } => mount::locate_in_cwd(at),
+                Source::System { .. } | Source::Resolved { .. } => mount::locate_below_cwd(at),
+            };
+            mount::attach_on(tree.as_fd(), place?.as_fd())
         }
         Step::ShowIfThere { from, at } => {
             let tree = match mount::restricted_tree_at(from, SAFE | mount::RDONLY) {
@@ -449,6 +457,7 @@ fn take_step(
             let layers = mount::overlay(lower, upper, work, flags)?;
             mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
+        Step::Settle { upper, work, at } => settle(upper, work, at),
         Step::Withdraw { at } => mount::detach_at(at),
         Step::Remove { at } => {
             // SAFETY: the path outlives the call.
@@ -459,6 +468,29 @@ fn take_step(
             if (stat.st_dev, stat.st_ino) == (*device, *inode) { Ok(()) } else { Err(Errno(libc::ESTALE)) }
         }
     }
+}
+
+/// Shows a private directory over another one, with what that has below it.
+fn settle(upper: &CStr, work: &CStr, at: &CStr) -> Result<(), Errno> {
+    let place = mount::locate_in_cwd(at)?;
+    // A layer over what cannot be read could be neither listed nor written.
+    let layers = match is_readable(place.as_fd()) {
+        true => mount::overlay(at, upper, work, SAFE).ok(),
+        false => None,
+    };
+    let tree = match layers {
+        Some(layers) => layers,
+        // Somebody else's, or a kernel without layers here: private is what it must be, and what lies below is no promise.
+        None => mount::restricted_tree_at(upper, SAFE)?,
+    };
+    mount::attach_on(tree.as_fd(), place.as_fd())
+}
+
+/// Whether a directory can be listed and looked through.
+fn is_readable(place: BorrowedFd<'_>) -> bool {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: a static path, and a descriptor that is borrowed for the call.
+    check_fd(unsafe { i64::from(libc::openat(place.as_raw_fd(), c".".as_ptr(), flags)) }).is_ok()
 }
 
 fn stat_of(place: BorrowedFd<'_>) -> Result<libc::stat, Errno> {

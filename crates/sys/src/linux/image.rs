@@ -243,7 +243,7 @@ variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {}, 2 = Shared {} })
 variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
 variants!(Observe, Observe { 0 = Off {}, 1 = Cheap {}, 2 = Exact {} });
 variants!(Identity, Identity { 0 = Same { uid, gid }, 1 = Range { uid, gid, base, count }, 2 = HostRoot {} });
-variants!(Source<S>, Source<&'a CStr> { 0 = System { path }, 1 = Resolved { path } }, S);
+variants!(Source<S>, Source<&'a CStr> { 0 = System { path }, 1 = Resolved { path }, 2 = Private { path } }, S);
 variants!(Step<S>, Step<&'a CStr> {
     0 = Directory { at, mode },
     1 = File { at, content, mode },
@@ -263,6 +263,7 @@ variants!(Step<S>, Step<&'a CStr> {
     16 = Overlay { lower, upper, work, at, access },
     17 = Withdraw { at },
     18 = Remove { at },
+    19 = Settle { upper, work, at },
 }, S);
 
 impl Put for bool {

@@ -542,9 +542,11 @@ fn step_words(step: &Step) -> (String, &'static str) {
         Step::Directory { at, .. } => (format!("make the directory `/{}`", shown(at)), "mkdir"),
         Step::File { at, .. } => (format!("write `/{}`", shown(at)), "open"),
         Step::Symlink { at, .. } => (format!("make the link `/{}`", shown(at)), "symlink"),
-        Step::Bind { source: Source::System { path } | Source::Resolved { path }, at, .. } => {
-            (format!("show `{}` at `/{}`", shown(path), shown(at)), "move_mount")
-        }
+        Step::Bind {
+            source: Source::System { path } | Source::Resolved { path } | Source::Private { path },
+            at,
+            ..
+        } => (format!("show `{}` at `/{}`", shown(path), shown(at)), "move_mount"),
         Step::ShowIfThere { from, .. } => (format!("show `{}`", shown(from)), "move_mount"),
         Step::Device { from, .. } => (format!("show the device `{}`", shown(from)), "move_mount"),
         Step::Scratch { at } => (format!("make `/{}` writable", shown(at)), "move_mount"),
@@ -563,6 +565,7 @@ fn step_words(step: &Step) -> (String, &'static str) {
         }
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
         Step::Overlay { at, .. } => (format!("lay a private layer over `/{}`", shown(at)), "fsconfig overlay"),
+        Step::Settle { at, .. } => (format!("make `/{}` private", shown(at)), "move_mount"),
         Step::Withdraw { at } => (format!("take `/{}` out of view", shown(at)), "umount2"),
         Step::Remove { at } => (format!("remove the empty `/{}`", shown(at)), "rmdir"),
         Step::Same { at, .. } => (format!("find at `/{}` what was to be shown there", shown(at)), "fstat"),

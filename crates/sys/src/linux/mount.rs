@@ -31,6 +31,7 @@ const RESOLVE_NO_XDEV: u64 = 0x01;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_NO_SYMLINKS: u64 = 0x04;
 const RESOLVE_BENEATH: u64 = 0x08;
+const RESOLVE_IN_ROOT: u64 = 0x10;
 
 #[repr(C)]
 struct MountAttr {
@@ -62,6 +63,12 @@ pub(crate) fn locate(path: &CStr) -> Result<OwnedFd, Errno> {
 /// A handle on a path below the working directory; no symbolic link is followed and `..` does not lead out.
 pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
     open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+}
+
+/// A handle on a path below the working directory, which stands for the root: symbolic links are followed, and neither they
+/// nor `..` lead out.
+pub(crate) fn locate_in_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
+    open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT)
 }
 
 /// A directory below another one; no symbolic link is followed and `..` does not lead out.

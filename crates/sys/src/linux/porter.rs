@@ -39,7 +39,16 @@ pub(crate) fn live() -> ! {
     shim::block_all_signals();
     // SAFETY: a plain number and a constant: the kernel collects whoever ends.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    let Ok(control) = come_out() else { shim::exit(125) };
+    let control = match come_out() {
+        Ok(control) => control,
+        Err(errno) => {
+            // Nobody else hears of it: the caller waits behind the door.
+            let text = format!("cannot come out by `{INSIDE}`: {errno}\n");
+            // In one piece: a log may lose a part of a line. One that cannot be written is the end all the same.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+            shim::exit(125)
+        }
+    };
     // The command of a run has our uid, perhaps, and must not look into us.
     if creds::not_dumpable().and_then(|()| creds::gain_nothing_by_exec()).is_err() {
         shim::exit(125)

@@ -284,6 +284,16 @@ pub enum Step<S = CString> {
         /// Whether it can be written.
         access: Access,
     },
+    /// Shows a private directory over one of a found root, with what that has below it where it can be read. Symbolic links on
+    /// the way are followed: they lead nowhere but into that root.
+    Settle {
+        /// Where changes go.
+        upper: S,
+        /// An empty directory beside it, for the kernel.
+        work: S,
+        /// Where.
+        at: S,
+    },
     /// Takes what is mounted at a private place, and below it, out of view; whoever was made from it keeps it.
     Withdraw {
         /// Where.
@@ -334,6 +344,12 @@ pub enum Source<S = CString> {
     /// A path of the user's choice in its resolved form; a symbolic link in it ends the launch. With
     /// [`Identity::Range`] the parent opens it and maps its owners.
     Resolved {
+        /// The path.
+        path: S,
+    },
+    /// A private path of a found root, shown elsewhere in it. Symbolic links on the way to where it is shown are followed: they
+    /// lead nowhere but into that root.
+    Private {
         /// The path.
         path: S,
     },

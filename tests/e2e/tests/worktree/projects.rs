@@ -38,9 +38,11 @@ fn each_has_its_directory_and_is_applied_by_itself() {
     let list = fine(place.says(&["workspace", "list"]));
     assert!(list.contains(&format!("{api} (project api)")) && list.contains("/work (project work)"), "{list}");
     // One is applied, the other is not.
-    fine(place.says(&["workspace", "apply", "w", "--project", "api"]));
+    let applied = fine(place.says(&["workspace", "apply", "w", "--project", "api"]));
+    assert!(applied.contains("more in another project: `polder workspace apply w --project work`"), "{applied}");
     assert_eq!((place.read("work/b").as_str(), place.read("api/f").as_str()), ("two\nchanged\n", "one\ntwo\n"));
-    fine(place.says(&["workspace", "apply", "w"]));
+    let applied = fine(place.says(&["workspace", "apply", "w"]));
+    assert!(!applied.contains("more in another"), "that one is in place: {applied}");
     assert_eq!(place.read("work/b"), "two\nchanged\nmore\n");
     fine(place.says(&["workspace", "revert", "w", "--project", "api"]));
     assert_eq!((place.read("work/b").as_str(), place.read("api/f").as_str()), ("two\nchanged\nmore\n", "one\n"));

@@ -43,6 +43,8 @@ pub(crate) enum Dialect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,
+    /// The head of an answer without its body.
+    Head,
     Post,
     Delete,
 }
@@ -162,7 +164,9 @@ impl Client {
         let head = Head::read(&mut connection).map_err(|error| heading(&doing, error))?;
         let success = (200..300).contains(&head.status) || head.status == 304;
         let limit = if success { u64::MAX } else { MESSAGE_BYTES_MAX };
-        let answer = Answer { body: Body::new(connection, head.framing, limit), head };
+        // Its length is that of the body which does not come.
+        let framing = if method == Method::Head { Framing::Empty } else { head.framing };
+        let answer = Answer { body: Body::new(connection, framing, limit), head };
         if success { Ok(answer) } else { Err(refused(answer, &doing)) }
     }
 
@@ -303,6 +307,7 @@ impl Method {
     const fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
+            Self::Head => "HEAD",
             Self::Post => "POST",
             Self::Delete => "DELETE",
         }

@@ -134,6 +134,8 @@ struct WaitErrorWire {
 /// How often a container is removed that a daemon is at work on, and how long it is left alone between.
 const REMOVALS_MAX: u32 = 50;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
+/// The longest archive of one file that is taken.
+const ARCHIVE_BYTES_MAX: u64 = 1024 * 1024;
 /// The longest log that is read.
 const LOG_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -230,6 +232,28 @@ impl Client {
     pub(crate) fn attach_container(&self, id: &ObjectName, deadline: Deadline) -> Result<Attached, ApiError> {
         let target = Target::object("/containers", id, "/attach").with("stream", "1").with("stdin", "1");
         self.attach(&target.with("stdout", "1").with("stderr", "1"), Vec::new(), deadline)
+    }
+
+    /// A file of it as an archive, whether it runs or not; a symbolic link is not followed.
+    pub(crate) fn container_archive(
+        &self,
+        id: &ObjectName,
+        path: &str,
+        deadline: Deadline,
+    ) -> Result<Vec<u8>, ApiError> {
+        let target = Target::object("/containers", id, "/archive").with("path", path);
+        let answer = self.send(Method::Get, &target, Sent::Nothing, deadline)?;
+        whole(answer.body, "GET /containers/…/archive", ARCHIVE_BYTES_MAX)
+    }
+
+    /// Whether it has a file or a directory at a path.
+    pub(crate) fn container_has(&self, id: &ObjectName, path: &str, deadline: Deadline) -> Result<bool, ApiError> {
+        let target = Target::object("/containers", id, "/archive").with("path", path);
+        match self.done(Method::Head, &target, Sent::Nothing, deadline) {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_absent() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The last lines that it wrote; its log must not be longer than a megabyte, and it must have no terminal.

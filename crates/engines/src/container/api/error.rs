@@ -105,7 +105,7 @@ impl ApiError {
 const SAID_CHARS_MAX: usize = 2_000;
 
 /// A daemon's words, fit for a terminal: without control characters, not longer than people read.
-pub(super) fn readable(text: &str) -> String {
+pub(crate) fn readable(text: &str) -> String {
     let text = text.trim();
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut said: String = text

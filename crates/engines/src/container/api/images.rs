@@ -38,6 +38,8 @@ pub(crate) struct BaseFacts {
     pub(crate) id: String,
     /// `linux/amd64`
     pub(crate) platform: String,
+    /// The instructions that it adds to every build that begins with it.
+    pub(crate) triggers: Vec<String>,
 }
 
 /// An image in a list.
@@ -98,6 +100,14 @@ struct BaseWire {
     id: String,
     os: Option<String>,
     architecture: Option<String>,
+    config: Option<TriggersWire>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct TriggersWire {
+    #[serde(deserialize_with = "nothing_is_empty")]
+    on_build: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -157,9 +167,9 @@ impl Client {
             Dialect::Podman => Target::own_image(name, "/json"),
         };
         match self.value(Method::Get, &target, Sent::Nothing, deadline) {
-            Ok(BaseWire { id, os, architecture }) => {
+            Ok(BaseWire { id, os, architecture, config }) => {
                 let platform = format!("{}/{}", os.unwrap_or_default(), architecture.unwrap_or_default());
-                Ok(Some(BaseFacts { id, platform }))
+                Ok(Some(BaseFacts { id, platform, triggers: config.unwrap_or_default().on_build }))
             }
             Err(error) if error.is_absent() => Ok(None),
             Err(error) => Err(error),

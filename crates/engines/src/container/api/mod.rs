@@ -30,7 +30,7 @@ mod volumes;
 pub(crate) use client::{Client, Dialect};
 pub(crate) use containers::{ContainerState, Created, Health, Inspected, Listed, Logs, Mounted, WaitFor, Waited};
 pub(crate) use deadline::Deadline;
-pub(crate) use error::ApiError;
+pub(crate) use error::{ApiError, readable};
 pub(crate) use exec::ExecState;
 pub(crate) use images::{BaseFacts, Bases, BuildNetwork, BuildOptions, ImageFacts, ListedImage};
 pub(crate) use names::{ImageName, NameError, ObjectName};

@@ -46,6 +46,7 @@ pub(super) fn ready(
     let Prepared { context, recipe, bases } = prepare(root, &hidden(plan), place, network)?;
     let content = digest(&context, &recipe, network)?;
     let stand = Stand::look(client, &bases)?;
+    judge_bases(&stand, &bases, network)?;
     if settings.pull == Pull::Never
         && let Some(base) = stand.missing(&bases)
     {
@@ -89,9 +90,23 @@ pub(super) fn ready(
         client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
         return Err(ImageError::Changed);
     }
-    let name = renamed(client, root, name, &content, &stand, &Stand::look(client, &bases)?, settings)?;
+    let now = Stand::look(client, &bases)?;
+    // Those that the build had to get could not be judged before.
+    if let Err(error) = judge_bases(&now, &bases, network) {
+        client.remove_image(&name, Deadline::quick()).map_err(ImageError::Build)?;
+        return Err(error);
+    }
+    let name = renamed(client, root, name, &content, &stand, &now, settings)?;
     prune::prune(client, root, plan.sandbox.as_deref(), &name, &mut told);
     client.inspect_image(&name, Deadline::quick()).map_err(ImageError::Build)
+}
+
+/// What an image adds to a build reaches no more than the recipe may.
+fn judge_bases(stand: &Stand, bases: &[Base], network: BuildNetwork) -> Result<(), ImageError> {
+    match network {
+        BuildNetwork::None => stand.reaches_nothing(bases),
+        BuildNetwork::Usual => Ok(()),
+    }
 }
 
 /// The name of what was built, by what it was built on: images that the build had to get were not there to be named.

@@ -36,6 +36,8 @@ pub(in crate::container) enum ImageError {
     NoFrom,
     #[error("line {line} of the recipe: {what}")]
     Reaches { line: usize, what: &'static str },
+    #[error("the image `{base}` adds an instruction to the build (ONBUILD): {what}")]
+    Trigger { base: String, what: &'static str },
     #[error("cannot read `{}` for the build", path.display())]
     Context { path: PathBuf, source: io::Error },
     #[error("line {line} of `.dockerignore`: {what}")]
@@ -74,6 +76,9 @@ impl ImageError {
             Self::Recipe { .. } => "see that the path is right, and that no part of it is a symbolic link",
             Self::NoFrom => "begin it with `FROM IMAGE`",
             Self::Reaches { .. } => "set `network: full` to let the build reach the network, or take it out",
+            Self::Trigger { .. } => {
+                "set `network: full` to let the build reach the network, or begin with another image"
+            }
             Self::Context { .. } => "make it readable, or name it in `.dockerignore`",
             Self::Ignore { .. } => "correct the pattern",
             Self::TooMuch { .. } => "name what it does not need in `.dockerignore`",

@@ -31,12 +31,14 @@ fn lowered(engine: &Containers, policy: &Policy, host: HostFacts, image_env: Opt
 }
 
 fn told(lowered: &Lowered, expected: &ExpectFile) {
-    let Lowered { request, uid, bounds, ground, inside } = lowered;
+    let Lowered { request, without_home, uid, bounds, ground, inside } = lowered;
     let request = serde_json::to_string_pretty(request).expect("JSON");
     let steps = text::steps(&ground.steps);
     let identity = ground.identity;
     let inside = text::inside(inside);
-    expected.assert_eq(&format!("{request}\n\nuid {uid}\n{bounds:?}\n{identity:?}\n\n{steps}\n{inside}"));
+    let home = without_home.as_ref().map(|(home, _)| home);
+    expected
+        .assert_eq(&format!("{request}\n\nhome {home:?}\nuid {uid}\n{bounds:?}\n{identity:?}\n\n{steps}\n{inside}"));
 }
 
 fn limited() -> Policy {

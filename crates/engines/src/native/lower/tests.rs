@@ -88,7 +88,9 @@ fn every_mount_point_is_made_before_it_is_used() {
                 }
                 // Below a bind or below /proc: the host has them.
                 Step::Protect { .. } | Step::Pin { .. } | Step::Hide { .. } | Step::Held { .. } => continue,
-                Step::Place { .. } | Step::Same { .. } => unreachable!("nobody builds between these steps and us"),
+                Step::Place { .. } | Step::Same { .. } | Step::Settle { .. } => {
+                    unreachable!("nobody builds between these steps and us")
+                }
             };
             let parent = at.parent().expect("a path below the root").to_owned();
             assert!(made.contains(&parent), "{step:?} needs {}", parent.display());

@@ -26,6 +26,8 @@ fn ground() -> Ground {
             Step::Hide { at: c("ws/secret"), missing: Missing::Skip },
             Step::Place { from: c("run/polder/shown/0"), at: c("ws/in") },
             Step::Same { at: c("ws"), device: 1, inode: u64::MAX },
+            Step::Bind { source: Source::Private { path: c("/p/tmp") }, at: c("tmp"), access: Access::ReadWrite },
+            Step::Settle { upper: c("p/home"), work: c("p/work"), at: c("root") },
         ],
         hostname: c("polder"),
     }
