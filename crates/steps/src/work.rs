@@ -73,7 +73,7 @@ pub fn works(steps: &[Step], graph: &Graph) -> Result<Vec<Work>, Faults> {
 
 /// Steps of another tool, each by name, with what to do.
 fn foreign(steps: &[Step], graph: &Graph) -> Vec<Fault> {
-    let ours: Vec<_> = steps.iter().filter(|step| step.kind.value == COMMAND).map(|step| step.name.as_str()).collect();
+    let ours = runnable(steps);
     let hint = if ours.is_empty() {
         "run it with the tool that the file belongs to".to_owned()
     } else {
@@ -90,6 +90,27 @@ fn foreign(steps: &[Step], graph: &Graph) -> Vec<Fault> {
             hint: Some(hint.clone()),
         })
         .collect()
+}
+
+/// The steps that polder can run with everything that they wait for, in the order of the files.
+fn runnable(steps: &[Step]) -> Vec<&str> {
+    let waits_for = |step: &Step, names: &BTreeSet<&str>| {
+        let before = step.depends_on.iter().flat_map(|dependency| dependency.value.split('|'));
+        before.into_iter().any(|name| names.contains(name.trim()))
+    };
+    let mut lost: BTreeSet<&str> =
+        steps.iter().filter(|step| step.kind.value != COMMAND).map(|step| step.name.as_str()).collect();
+    loop {
+        let more: Vec<_> = steps
+            .iter()
+            .filter(|step| !lost.contains(step.name.as_str()) && waits_for(step, &lost))
+            .map(|step| step.name.as_str())
+            .collect();
+        if more.is_empty() {
+            return steps.iter().map(|step| step.name.as_str()).filter(|name| !lost.contains(name)).collect();
+        }
+        lost.extend(more);
+    }
 }
 
 fn work(step: &Step) -> Result<Work, Vec<Fault>> {

@@ -30,7 +30,12 @@ fn one(step: Step) -> Work {
 fn a_step_of_another_type_is_refused_by_name_with_what_to_use() {
     let foreign = Step { kind: here("ai").unwrap(), exec: None, ..step("review", &[]) };
     expect!["polder.yaml:7: the step `review` is of the type `ai`, and polder runs `command` only; run it with the tool that the file belongs to, and name what polder shall run: lint"]
-        .assert_eq(&faults(&[foreign, step("lint", &[])]));
+        .assert_eq(&faults(&[foreign.clone(), step("lint", &[])]));
+    // What waits for it, directly or not, cannot be named either.
+    let waiting = [foreign.clone(), step("lint", &[]), step("a", &["lint|review"]), step("b", &["a"])];
+    assert!(faults(&waiting).ends_with("name what polder shall run: lint"), "{}", faults(&waiting));
+    let alone = faults(&[foreign, step("a", &["review"])]);
+    assert!(alone.ends_with("; run it with the tool that the file belongs to"), "{alone}");
 }
 
 #[test]
