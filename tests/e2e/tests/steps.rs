@@ -228,6 +228,15 @@ fn on_github_the_output_is_grouped_and_no_step_gives_commands() {
     // Nobody stops commands around JSON, and none is in it.
     let said: Said = place.polder(&["steps", "--json"]).env("GITHUB_ACTIONS", "true").output().expect("polder").into();
     assert!(said.out.contains("##\\u005berror]forged") && !said.out.contains("##["), "{}", said.out);
+    // Neither in the reasons of the summary nor in a plan.
+    let bad = "steps: {bad: {exec: \"echo {{ outputs.a | join: '##[' }}\", depends_on: a}, a: {exec: 'echo \"##[x\"'}}";
+    place.write("work/polder.yaml", bad);
+    let said = place.says(&["steps", "--json"]);
+    assert!(said.code == 125 && said.out.contains("join: '##\\u005b'") && !said.out.contains("##["), "{said:?}");
+    let said = place.says(&["steps", "--json", "--dry-run"]);
+    assert!(said.out.contains("##\\u005bx") && !said.out.contains("##["), "{said:?}");
+    let said = place.says(&["run", "--json", "--dry-run", "--", "echo", "##[x"]);
+    assert!(said.out.contains("##\\u005bx") && !said.out.contains("##["), "{said:?}");
     let said = place.says(&["run", "--json", "--", "printf", "##[error]\u{9b}2J"]);
     assert!(said.out.contains("##\\u005berror]\\u009b2J"), "{}", said.out);
 }
@@ -253,6 +262,23 @@ fn reports_are_written_and_one_that_cannot_be_stops_before_anything_runs() {
     assert_eq!(steps(&place, &["--junit", "../report.xml"]).code, 1);
     let report = place.read("report.xml");
     assert!(report.contains("failures=\"1\"") && report.contains("hello"), "{report}");
+}
+
+#[test]
+fn a_summary_of_the_job_that_cannot_be_written_stops_before_anything_runs_with_its_name() {
+    let place = place("steps: {a: {exec: 'touch ran'}}\n");
+    let summary = place.dir().join("no/such/summary.md");
+    let run = |actions: &str| -> Said {
+        let mut command = place.polder(&["steps"]);
+        command.env("GITHUB_ACTIONS", actions).env("GITHUB_STEP_SUMMARY", &summary).output().expect("polder").into()
+    };
+    let said = run("true");
+    let wanted = format!("cannot write the job's summary `{}`: No such file", summary.display());
+    assert!(said.code == 125 && said.err.contains(&wanted), "{said:?}");
+    assert!(said.err.contains("; let GITHUB_STEP_SUMMARY name a file that can be written, or unset it"), "{said:?}");
+    assert!(!place.has("work/ran"));
+    // The control: elsewhere the variable says nothing.
+    assert!(run("false").code == 0 && place.has("work/ran"));
 }
 
 #[test]
