@@ -22,5 +22,6 @@ pub use jwt::KeyError;
 pub use keeper::{GITHUB_APP, Keeper};
 pub use known::known_secrets;
 pub use redact::Redactor;
+pub use roots::{AUTHORITIES_FILE, authorities};
 pub use secret::Secret;
 pub use source::SourceError;
