@@ -9,7 +9,7 @@ mod show;
 mod summary;
 
 use crate::args::StepsArgs;
-use crate::exit::{Failure, printable};
+use crate::exit::{Failure, printable, say};
 use crate::render::json;
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
@@ -33,6 +33,13 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     let planned = if dry_run { sandbox.only_look() } else { sandbox }.plan_steps(&asked)?;
     if planned.steps().is_empty() {
         return Err(Failure::new("the configuration has no steps; write some below `steps:`"));
+    }
+    if let Some(text) = planned.unread() {
+        if json && !dry_run {
+            print_json(&json!({"type": "warning", "text": text}))?;
+        } else {
+            say(&format!("warning: {text}"));
+        }
     }
     if dry_run {
         return print_plan(&planned, json);

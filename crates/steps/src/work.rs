@@ -2,7 +2,7 @@
 
 use crate::expression::{self, Expression, Key};
 use crate::graph::Graph;
-use crate::scope::{ROOTS, Scope, ValueError};
+use crate::scope::{PULL_REQUEST, ROOTS, Scope, ValueError};
 use crate::shell::{self, Script};
 use crate::template::{self, Part, Template};
 use polder_facts::{Origin, Sourced};
@@ -220,6 +220,26 @@ fn with_shell_names(template: Template) -> Template {
     Template { parts }
 }
 
+/// How a command finds out what names of another tool stand for.
+const FILES: &str = "ask git in `exec`, as in `git diff --name-only \"$BASE\"...`";
+
+/// What to write instead of a name that templates of another tool know.
+fn instead(root: &str) -> Option<&'static str> {
+    match root {
+        "files" | "fileCount" | "filesSummary" | "diff" => Some(FILES),
+        "memory" => Some("a step hands its values on by what it writes: `outputs.STEP`"),
+        "output" => Some("what a step wrote is `outputs.STEP`, in a step that waits for it"),
+        "event" | "github" => {
+            Some("pass a variable, as in `env_passthrough: [GITHUB_REF]`, and name it: `env.GITHUB_REF`")
+        }
+        "secrets" => Some("a secret is a variable: `credentials`, or `env_passthrough` and `env.NAME`"),
+        "vars" | "params" => Some("give it with `--input NAME=VALUE`, and name it: `inputs.NAME`"),
+        "needs" => Some("what a step wrote is `outputs.STEP`, and how it ended `steps.STEP.status`"),
+        "branch" => Some("the branch of a pull request is `pr.branch`; else ask git in `exec`"),
+        _ => None,
+    }
+}
+
 /// An expression of a step, where it stands, and whether nothing is an answer there.
 struct Named<'a> {
     expression: &'a Expression,
@@ -260,10 +280,21 @@ impl Work {
                         faults.push(fault(message, Some(format!("add `{step}` to its `depends_on`"))));
                     }
                     [Key::Name(root), ..] if !ROOTS.split(", ").any(|known| known == root) => {
-                        faults.push(fault(
-                            format!("`{root}` is not known in a template"),
-                            Some(format!("known are {ROOTS}")),
-                        ));
+                        let hint = instead(root).map_or_else(|| format!("known are {ROOTS}"), str::to_owned);
+                        faults.push(fault(format!("`{root}` is not known in a template"), Some(hint)));
+                    }
+                    [Key::Name(root), Key::Name(field), ..]
+                        if root == "pr" && !PULL_REQUEST.split(", ").any(|known| known == field) =>
+                    {
+                        let hint =
+                            if field == "files" { FILES.to_owned() } else { format!("known are {PULL_REQUEST}") };
+                        faults.push(fault(format!("a pull request has no `{field}` in a template"), Some(hint)));
+                    }
+                    [Key::Name(root), Key::Name(_), Key::Name(field), ..]
+                        if root == "steps" && !matches!(field.as_str(), "status" | "exit_code") =>
+                    {
+                        let hint = "known are status, exit_code; what it wrote is in `outputs`".to_owned();
+                        faults.push(fault(format!("a step has no `{field}` in a template"), Some(hint)));
                     }
                     [Key::Name(root)] if root != "pr" => {
                         faults.push(fault(format!("`{root}` needs a name behind it, as in `{root}.x`"), None));

@@ -424,3 +424,66 @@ steps:
     let turns: Vec<_> = log.lines().collect();
     assert!(turns.len() == 6 && turns.chunks(2).all(|turn| turn[0] == turn[1]), "{log}");
 }
+
+/// A limit is neither a failure nor a fault of polder's, wherever it is told, and stops those who wait.
+#[test]
+fn a_step_that_reaches_a_limit_says_so_everywhere_and_stops_those_who_wait() {
+    let place = place(
+        "steps:
+  loud: {exec: 'yes', limits: {output: 64K}}
+  crowd: {exec: 'for i in 1 2 3 4 5 6 7 8 9; do sleep 9 & done; wait', limits: {pids: 4}}
+  waits: {exec: 'touch ran', depends_on: loud}
+  goes: {exec: 'echo {{ steps.loud.status }}', depends_on: loud, if: 'always()'}
+  fails: {exec: 'exit 137'}
+",
+    );
+    let said = steps(&place, &["--junit", "../report.xml"]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    let row = |name: &str| {
+        said.err.lines().filter(|line| line.starts_with(name)).map(timeless).collect::<Vec<_>>().join("\n")
+    };
+    assert!(row("loud ").contains("limit") && row("loud ").contains("the output limit was reached"), "{}", said.err);
+    assert!(row("crowd ").contains("the pids limit was reached"), "{}", said.err);
+    assert!(row("waits ").contains("skipped") && row("waits ").contains("`loud` limit"), "{}", said.err);
+    assert!(row("fails ").contains("failed") && row("fails ").contains("exit code 137"), "{}", said.err);
+    assert!(said.err.contains("5 steps: 2 limit, 1 skipped, 1 passed, 1 failed"), "{}", said.err);
+    assert!(said.out.ends_with("limit\n"), "a condition can ask for it");
+    assert!(!place.has("work/ran"));
+    let report = place.read("report.xml");
+    assert!(report.contains("failures=\"3\" errors=\"0\" skipped=\"1\""), "{report}");
+    assert!(report.contains("<failure type=\"limit\" message=\"the output limit was reached\"/>"), "{report}");
+    assert!(report.contains("<failure type=\"failed\" message=\"exit code 137\"/>"), "{report}");
+    let said = steps(&place, &["--json", "loud", "waits"]);
+    let last: serde_json::Value = serde_json::from_str(said.out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((said.code, &last["exitCode"]), (1, &1.into()));
+    assert_eq!(
+        (&last["steps"][0]["status"], &last["steps"][0]["outcome"]["limit"]),
+        (&"limit".into(), &"output".into())
+    );
+    assert_eq!(last["steps"][1]["status"], "skipped");
+}
+
+/// The network of a step is its own word, whatever its sandbox says.
+#[test]
+fn a_step_without_a_network_reaches_nobody_and_one_with_it_does() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let reach = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
+    let place = Place::new();
+    place.write(
+        "work/.visor.yaml",
+        format!(
+            "sandboxes: {{open: {{engine: native}}}}
+sandbox: open
+steps:
+  control: {{type: command, command: [bash, -c, '{reach}']}}
+  apart: {{type: command, command: [bash, -c, '{reach}'], network: false}}
+"
+        ),
+    );
+    let said = steps(&place, &["--trust", "control"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "reached\n"), "the control: {}", said.err);
+    let said = steps(&place, &["--trust", "apart"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""), "{}", said.err);
+    assert!(said.err.contains("Connection refused"), "{}", said.err);
+}

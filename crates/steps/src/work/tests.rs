@@ -45,9 +45,26 @@ fn names_that_stand_for_nothing_are_faults_before_anything_runs() {
         "polder.yaml:7: `outputs.lint` is named, and `use` does not wait for `lint`; add `lint` to its `depends_on`"
     ]
     .assert_eq(&faults(&[step("lint", &[]), other]));
-    let unknown = Step { exec: here("echo {{ memory.x }}"), ..step("x", &[]) };
-    expect!["polder.yaml:7: `memory` is not known in a template; known are outputs, outputs_raw, outputs_history, steps, inputs, args, env, pr"]
+    let unknown = Step { exec: here("echo {{ nonsense.x }}"), ..step("x", &[]) };
+    expect!["polder.yaml:7: `nonsense` is not known in a template; known are outputs, outputs_raw, outputs_history, steps, inputs, args, env, pr"]
         .assert_eq(&faults(&[unknown]));
+    // What another tool knows has what stands for it here.
+    for (name, wanted) in [
+        ("files", "`files` is not known in a template; ask git in `exec`"),
+        ("fileCount", "ask git in `exec`"),
+        ("memory.x", "by what it writes: `outputs.STEP`"),
+        ("secrets.X", "a secret is a variable"),
+        ("pr.files", "a pull request has no `files` in a template; ask git in `exec`"),
+        (
+            "pr.labels",
+            "a pull request has no `labels` in a template; known are number, title, body, author, branch, base",
+        ),
+        ("steps.a.output", "a step has no `output` in a template; known are status, exit_code"),
+    ] {
+        let step_x = Step { exec: here(&format!("echo {{{{ {name} }}}}")), ..step("x", &["a"]) };
+        let said = faults(&[step("a", &[]), step_x]);
+        assert!(said.contains(wanted), "{name}: {said}");
+    }
     let bare = Step { condition: here("inputs"), ..step("x", &[]) };
     assert!(faults(&[bare]).contains("needs a name behind it"));
     let late = Step { sandbox: here("{{ outputs.a }}"), ..step("x", &["a"]) };
