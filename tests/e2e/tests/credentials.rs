@@ -151,7 +151,7 @@ const PASSING: &str = "version: '1.0'
 sandboxes: {all: {env_passthrough: [GITHUB_TOKEN, GH_TOKEN, 'GIT_CONFIG_*', NPM_TOKEN]}}
 sandbox: all
 steps:
-  a: {type: command, exec: 'env; echo $GITHUB_TOKEN; printf x-access-token:$GH_TOKEN | base64; touch /etc/$NPM_TOKEN; true'}
+  a: {type: command, exec: 'env; echo $GITHUB_TOKEN; printf x-access-token:$GH_TOKEN | base64; touch {ext}/$NPM_TOKEN; true'}
   b: {type: command, exec: 'echo {{ outputs.a }} {{ env.NPM_TOKEN }}', depends_on: [a]}
 ";
 
@@ -159,7 +159,9 @@ steps:
 fn what_passes_by_a_name_that_everybody_knows_is_kept_out_of_everything_as_well() {
     const OTHER: &str = "npm_9876543210fedcba";
     let place = Place::new();
-    place.write("work/.visor.yaml", PASSING);
+    let ext = place.dir().join("ext").display().to_string();
+    place.write("ext/there", "");
+    place.write("work/.visor.yaml", PASSING.replace("{ext}", &ext));
     place.write("home/.config/polder/polder.yaml", "audit: required\n");
     let run = |arguments: &[&str]| -> Said {
         let mut command = place.polder(arguments);
@@ -168,7 +170,8 @@ fn what_passes_by_a_name_that_everybody_knows_is_kept_out_of_everything_as_well(
         command.env("GIT_CONFIG_KEY_0", format!("url.https://x-access-token:{TOKEN}@github.com/.insteadOf"));
         command.env("POLDER_TRUST_PROJECT", "1").output().expect("polder").into()
     };
-    let show = "env; echo $NPM_TOKEN >&2; git ls-remote --get-url https://github.com/o/r; touch /etc/$NPM_TOKEN; true";
+    let show = "env; echo $NPM_TOKEN >&2; git ls-remote --get-url https://github.com/o/r; touch {ext}/$NPM_TOKEN; true";
+    let show = &show.replace("{ext}", &ext);
     let mut told = String::new();
     for arguments in [
         &["run", "--", "sh", "-c", show][..],
