@@ -40,7 +40,7 @@ impl Check<'_> {
             match table.key(&entry.key, self.dialect) {
                 Some(key) => self.shape(&entry.node, &key.shape, &format!("`{}`", entry.key)),
                 None if strict == Strict::Yes => self.unknown(entry, table),
-                None => {}
+                None => self.perhaps_meant(entry, table),
             }
         }
         for key in table.keys(self.dialect).filter(|key| key.required) {
@@ -63,6 +63,19 @@ impl Check<'_> {
             }
         };
         self.fault(entry.line, format!("unknown key `{}`", entry.key)).hint = hint;
+    }
+
+    /// A key of another tool stands beside ours and is left alone, unless it is most likely one of ours: one that is
+    /// misspelt, or that only polder's own files may have, would be passed over in silence.
+    fn perhaps_meant(&mut self, entry: &Entry, table: &'static Table) {
+        let (key, dialect) = (entry.key.as_str(), self.dialect);
+        if table.key(key, Dialect::Own).is_some() && foreign::guards(key) {
+            let hint = "write it in a file of polder's own".to_owned();
+            self.fault(entry.line, format!("`{key}` is not read in this file")).hint = Some(hint);
+        } else if let Some(meant) = table.keys(dialect).find(|known| foreign::is_misspelt(key, known.name)) {
+            let hint = format!("did you mean `{}`?", meant.name);
+            self.fault(entry.line, format!("unknown key `{key}`")).hint = Some(hint);
+        }
     }
 
     fn wrong(&mut self, node: &Node, place: &str, wanted: &str) {

@@ -28,6 +28,22 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["continue-on-error", "allow_failure"], "that is `continue_on_failure`"),
 ];
 
+/// From here on two words are the same one, misspelt. No key of the other tool comes near.
+const MISSPELT: f64 = 0.8;
+/// The longest word that is compared.
+const WORD_BYTES_MAX: usize = 64;
+
+/// Whether a key is most likely this one.
+pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {
+    let score = || strsim::normalized_damerau_levenshtein(&key.to_lowercase(), known);
+    key.len() <= WORD_BYTES_MAX && score() >= MISSPELT
+}
+
+/// Whether whoever writes this key at the top of a file counts on it.
+pub(crate) fn guards(key: &str) -> bool {
+    matches!(key, "enforce" | "audit" | "allow_unsandboxed" | "allow_permissive")
+}
+
 /// What to write instead of a key that another tool has for its steps.
 pub(crate) fn instead(key: &str) -> Option<&'static str> {
     INSTEAD.iter().find(|(keys, _)| keys.contains(&key)).map(|(_, instead)| *instead)
