@@ -321,9 +321,18 @@ fn words(rendered: &Rendered) -> Vec<OsString> {
 /// The policy with a step's values in its variables. Flags still win: they stand behind.
 fn with_values(policy: &Policy, rendered: &Rendered) -> Policy {
     let mut policy = policy.clone();
-    for Sourced { value: (name, value), origin } in &rendered.env {
-        for variable in policy.env.set.iter_mut().filter(|known| known.origin == *origin && known.value.0 == *name) {
-            variable.value.1.clone_from(value);
+    let set = std::mem::take(&mut policy.env.set);
+    for variable in set {
+        let own =
+            |known: &&Sourced<(String, String)>| known.origin == variable.origin && known.value.0 == variable.value.0;
+        let Some(known) = rendered.env.iter().rev().find(own) else {
+            policy.env.set.push(variable);
+            continue;
+        };
+        policy.env.set.push(known.clone());
+        // A value that is not written in the file is one that somebody gave, and may be a secret.
+        if known.value.1 != variable.value.1 {
+            policy.env.set.push(Sourced::new(known.value.clone(), Origin::Api));
         }
     }
     let values = rendered.values.iter().map(|(name, value)| Sourced::built_in((name.clone(), value.clone())));

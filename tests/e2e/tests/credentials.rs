@@ -212,3 +212,22 @@ fn what_passes_by_a_name_that_everybody_knows_is_kept_out_of_everything_as_well(
     let said = run(&["run", "--env", "PLAIN=abc_0123456789abcdef", "--", "sh", "-c", "echo $PLAIN"]);
     assert_eq!(said.out, "abc_0123456789abcdef\n", "{said:?}");
 }
+
+#[test]
+fn a_secret_that_a_step_gets_by_an_expression_is_one_and_a_text_of_the_file_is_none() {
+    let place = Place::new();
+    place.write(
+        "work/polder.yaml",
+        "steps:
+  given: {exec: 'echo $DEPLOY_TOKEN', env: {DEPLOY_TOKEN: '{{ inputs.t }}'}}
+  written: {exec: 'echo $POSTGRES_PASSWORD', env: {POSTGRES_PASSWORD: postgres}}
+",
+    );
+    let said = place.says(&["steps", "--input", &format!("t={TOKEN}")]);
+    assert_eq!((said.code, said.out.as_str()), (0, "***\npostgres\n"), "{said:?}");
+    // A flag still has the last word.
+    let said = place.says(&["steps", "--input", "t=x", "--env", "DEPLOY_TOKEN=of-a-flag", "given"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "***\n"), "{said:?}");
+    let said = place.says(&["steps", "--input", "t=x", "--env", "DEPLOY_TOKEN=flag", "given"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "flag\n"), "{said:?}");
+}

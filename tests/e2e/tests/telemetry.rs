@@ -297,7 +297,7 @@ fn a_collector_over_tls_is_believed_when_the_named_authority_vouches_for_it() {
     let run = |named: &[(&str, &str)]| -> Said {
         let mut command = place.polder(&["run", "--", "true"]);
         command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("https://localhost:{port}"));
-        named.iter().for_each(|(name, file)| drop(command.env(name, place.home().join(file))));
+        command.envs(named.iter().map(|(name, file)| (name, place.home().join(file))));
         command.output().expect("polder").into()
     };
     const OWN: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
