@@ -51,8 +51,23 @@ pub struct Rendered {
 
 /// Understands every step of the graph; all faults at once.
 pub fn works(steps: &[Step], graph: &Graph) -> Result<Vec<Work>, Faults> {
+    let (works, faults) = understood(steps, graph);
+    all_right(works, foreign(steps, graph).into_iter().chain(faults).collect())
+}
+
+/// Whether polder understands every step that it can run. Steps of another tool are right where they are.
+pub fn check(steps: &[Step], graph: &Graph) -> Result<(), Faults> {
+    all_right((), understood(steps, graph).1)
+}
+
+fn all_right<T>(value: T, mut faults: Vec<Fault>) -> Result<T, Faults> {
+    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+    faults.dedup();
+    if faults.is_empty() { Ok(value) } else { Err(Faults(faults)) }
+}
+
+fn understood(steps: &[Step], graph: &Graph) -> (Vec<Work>, Vec<Fault>) {
     let (mut works, mut faults) = (Vec::new(), Vec::new());
-    faults.extend(foreign(steps, graph));
     for (place, node) in graph.nodes.iter().enumerate() {
         let step = &steps[node.step];
         if step.kind.value != COMMAND {
@@ -66,9 +81,7 @@ pub fn works(steps: &[Step], graph: &Graph) -> Result<Vec<Work>, Faults> {
             Err(more) => faults.extend(more),
         }
     }
-    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
-    faults.dedup();
-    if faults.is_empty() { Ok(works) } else { Err(Faults(faults)) }
+    (works, faults)
 }
 
 /// Steps of another tool, each by name, with what to do.
