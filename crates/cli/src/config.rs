@@ -34,7 +34,8 @@ fn check(args: &ConfigCheckArgs) -> Result<u8, Failure> {
     let files = args.file.clone().map_or(Files::Found, Files::FoundAnd);
     let checked = polder::config::read(Path::new("."), &files, &environment, Overrides::none())
         // Everything is trusted here: the question is whether it is right, not whether it may.
-        .and_then(|said| said.policy(&Trust::Everything).map(|_| said));
+        .and_then(|said| said.policy(&Trust::Everything).map(|_| said))
+        .and_then(|said| said.check_steps().map(|()| said));
     match checked {
         Ok(said) => {
             let read: Vec<_> =

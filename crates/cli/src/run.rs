@@ -129,7 +129,7 @@ fn print_plan(planned: &Planned, as_json: bool) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     let fits = matches!(planned.report(), Report::Fits { .. });
     let printed = if as_json {
-        writeln!(out, "{}", json::plan(planned))
+        writeln!(out, "{}", escaped(&json::plan(planned).to_string()))
     } else {
         write!(out, "{}\n{}plan          {}\n", planned.plan(), planned.report(), planned.plan().hash())
     };

@@ -40,12 +40,18 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
     let home = planned.host().user.home.clone();
-    if planned.has_secrets() {
+    if planned.gives_secrets() {
         return Err(Failure::new(
             "the policy gives the command a credential as a variable, and nobody could keep it from a terminal; use `polder run` without --tty",
         ));
     }
-    let Begun { chosen, entry, secrets: _, mut noting } = planned.begin()?;
+    // Whoever sits at the terminal has them: an agent that is talked to needs its key.
+    let passed: Vec<_> = planned.passes_secrets().collect();
+    if !passed.is_empty() {
+        say(&format!("{} passes, and nobody keeps it from this terminal", passed.join(", ")));
+    }
+    let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
+    let mut redaction = secrets.redaction();
     entry.warning().iter().for_each(|warning| say(warning));
     let streams =
         Streams::Terminal { input: wait::duplicate(input.as_fd())?, output: wait::duplicate(output.as_fd())?, size };
@@ -64,14 +70,16 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             session: None,
             parting: polder_run::Parting::Leave,
             sink: &mut |event| {
-                noting.hear(&event);
-                match event.kind {
-                    // Whoever does not want to wait for it can press Ctrl-C as long as the keys are not the command's.
-                    EventKind::Progress(progress) => drop(line.show(&progress)),
-                    EventKind::Ready => raw = Some(RawMode::enter(input.as_fd())),
-                    EventKind::Warning(text) => warnings.push(text),
-                    EventKind::Changes { workspace, changed: true, kept: true } => changes = Some(workspace),
-                    _ => {}
+                for event in redaction.pass(event) {
+                    noting.hear(&event);
+                    match event.kind {
+                        // Whoever does not want to wait for it can press Ctrl-C as long as the keys are not the command's.
+                        EventKind::Progress(progress) => drop(line.show(&progress)),
+                        EventKind::Ready => raw = Some(RawMode::enter(input.as_fd())),
+                        EventKind::Warning(text) => warnings.push(text),
+                        EventKind::Changes { workspace, changed: true, kept: true } => changes = Some(workspace),
+                        _ => {}
+                    }
                 }
                 ControlFlow::Continue(())
             },

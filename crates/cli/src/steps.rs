@@ -9,7 +9,7 @@ mod show;
 mod summary;
 
 use crate::args::StepsArgs;
-use crate::exit::{Failure, printable};
+use crate::exit::{Failure, printable, say};
 use crate::render::json;
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
@@ -34,12 +34,20 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     if planned.steps().is_empty() {
         return Err(Failure::new("the configuration has no steps; write some below `steps:`"));
     }
+    if let Some(text) = planned.unread() {
+        if json && !dry_run {
+            print_json(&json!({"type": "warning", "text": text}))?;
+        } else {
+            say(&format!("warning: {text}"));
+        }
+    }
     if dry_run {
         return print_plan(&planned, json);
     }
     let planned = planned.judged()?;
     // Before anything runs: a report that cannot be written would be missed only at the end.
     let report = junit.map(|path| report::Report::prepare(&path)).transpose()?;
+    let job_summary = github::JobSummary::prepare()?;
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     let names: Vec<String> = planned.steps().iter().map(|step| step.name().to_owned()).collect();
     let mut show = Show::new(names, json, report.is_some());
@@ -61,16 +69,16 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     }
     if json {
         let steps: Vec<_> = results.iter().map(result_json).collect();
-        print(
-            &json!({"type": "summary", "exitCode": steps_exit_code(statuses(&results)), "steps": steps}).to_string(),
-        )?;
+        print_json(&json!({"type": "summary", "exitCode": steps_exit_code(statuses(&results)), "steps": steps}))?;
     } else {
         tolerate_closed(show.end(&results))?;
     }
     if let Some(report) = report {
         report.write(&junit::report(&results, show.tails()))?;
     }
-    github::job_summary(&results)?;
+    if let Some(summary) = job_summary {
+        summary.add(&results)?;
+    }
     Ok(steps_exit_code(statuses(&results)))
 }
 
@@ -89,6 +97,11 @@ fn inputs(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
 
 fn print(text: &str) -> Result<(), Failure> {
     tolerate_closed(writeln!(io::stdout().lock(), "{text}")).map_err(Failure::from)
+}
+
+/// With nothing in it that speaks to a terminal or to a runner: reasons and paths are words of others.
+fn print_json(value: &Value) -> Result<(), Failure> {
+    print(&escaped(&value.to_string()))
 }
 
 /// Every step with its engine and its plan's hash; what refuses says why.
@@ -119,7 +132,7 @@ fn print_plan(planned: &PlannedSteps, as_json: bool) -> Result<u8, Failure> {
         }
     }
     if as_json {
-        print(&json!({"atOnce": planned.at_once(), "steps": list}).to_string())?;
+        print_json(&json!({"atOnce": planned.at_once(), "steps": list}))?;
     }
     Ok(if refused { crate::exit::FAILED } else { 0 })
 }

@@ -170,6 +170,13 @@ impl Said {
         policy
     }
 
+    /// Whether its steps can be understood, before anybody gives them values. Steps of another tool are left to it.
+    pub fn check_steps(&self) -> Result<(), Error> {
+        let steps = polder_policy::steps(&self.layers)?;
+        let graph = polder_steps::Graph::of(&steps, &[])?;
+        Ok(polder_steps::check(&steps, &graph)?)
+    }
+
     /// The project's file, if there is one.
     pub fn project(&self) -> Option<&Document> {
         self.layers.documents.iter().find(|document| document.level() == Level::Project)

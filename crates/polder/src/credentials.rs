@@ -1,14 +1,15 @@
-//! Credentials that a command gets as variables: placed for one run, and kept out of what it writes.
+//! Credentials that a command gets as variables: placed for one run, and kept out of what it writes. A variable that passes
+//! from the caller and is named as a secret is kept out of it as well.
 //!
 //! The other way, in which the broker puts them into requests and the command never has them, stays in the plan for the
 //! engines to judge.
 
 use crate::error::Error;
-use polder_facts::{Event, EventKind, Grant, Output, Sourced, Violation};
+use polder_facts::{Event, EventKind, Grant, Origin, Output, Sourced, Violation};
 use polder_plan::filter_environment;
-use polder_policy::{Credential, EnvPattern, Fault, Faults, Policy, Via};
-use polder_secrets::{APP_VARIABLES, GITHUB_APP, Keeper, Redactor, Secret, place_github};
-use std::collections::BTreeMap;
+use polder_policy::{Credential, EnvPattern, EnvRules, Fault, Faults, Policy, Via};
+use polder_secrets::{APP_VARIABLES, GITHUB_APP, Keeper, Redactor, Secret, known_secrets, place_github};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -20,7 +21,13 @@ const NO_GRANT: &str = "what would allow it names a secret of the run, and is no
 
 /// The secrets of a run.
 #[derive(Clone, Debug)]
-pub struct Secrets(Arc<Vec<Secret<String>>>);
+pub struct Secrets {
+    all: Arc<Vec<Secret<String>>>,
+    /// Whether polder gave the command one of them, as its policy says.
+    placed: bool,
+    /// The variables of the caller that hold the others.
+    passed: BTreeSet<String>,
+}
 
 /// A policy with its secrets in its variables; lives as long as it takes to make a plan.
 pub(crate) struct Placed {
@@ -70,17 +77,45 @@ pub(crate) fn placed(
             Err(error) => fault(error.to_string(), None),
         }
     }
-    if faults.is_empty() {
-        Ok(Placed { policy: placed, secrets: Secrets(Arc::new(secrets)) })
-    } else {
-        Err(Faults(faults).into())
+    if !faults.is_empty() {
+        return Err(Faults(faults).into());
     }
+    let is_placed = !secrets.is_empty();
+    let mut names = BTreeSet::new();
+    for (name, value) in passed(&placed.env, environment) {
+        let found = known_secrets(&name, &value);
+        if !found.is_empty() {
+            names.insert(name);
+            secrets.extend(found);
+        }
+    }
+    let secrets = Secrets { all: Arc::new(secrets), placed: is_placed, passed: names };
+    Ok(Placed { policy: placed, secrets })
+}
+
+/// The variables whose values the caller has, and gives. What a file sets was written down for everybody who reads the file.
+fn passed(rules: &EnvRules, environment: &BTreeMap<OsString, OsString>) -> Vec<(String, String)> {
+    let EnvRules { pass, set } = rules;
+    let of_host = filter_environment(&EnvRules { pass: pass.clone(), set: Vec::new() }, environment).into_iter();
+    let of_host = of_host.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let by_flag = set.iter().filter(|variable| matches!(variable.origin, Origin::Flag(_) | Origin::Api));
+    of_host.chain(by_flag.map(|variable| variable.value.clone())).collect()
 }
 
 impl Secrets {
     /// Whether there are none, so that output needs not be looked at.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
+    }
+
+    /// Whether polder gave the command one of them, as its policy says.
+    pub(crate) const fn placed(&self) -> bool {
+        self.placed
+    }
+
+    /// The variables of the caller that hold the others, in order.
+    pub(crate) const fn passed(&self) -> &BTreeSet<String> {
+        &self.passed
     }
 
     /// A text without them.
@@ -90,7 +125,7 @@ impl Secrets {
 
     /// Looks for them in the events of one run.
     pub fn redaction(&self) -> Redaction {
-        let redactor = || Redactor::new(self.0.iter());
+        let redactor = || Redactor::new(self.all.iter());
         Redaction { needed: !self.is_empty(), stdout: redactor(), stderr: redactor(), seq: 0 }
     }
 }

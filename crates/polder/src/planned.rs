@@ -93,9 +93,20 @@ impl Planned {
         Ok(Self { prepared, policy, recorder, secrets, session })
     }
 
-    /// Whether the command has a secret that must be kept out of what it writes, so that it cannot have a terminal.
+    /// Whether the command has a secret that must be kept out of what it writes, so that its streams cannot be ours.
     pub fn has_secrets(&self) -> bool {
         !self.secrets.is_empty()
+    }
+
+    /// Whether polder gives it one, as its policy says, so that it cannot have a terminal: what is written there comes letter
+    /// by letter, and cannot be searched.
+    pub const fn gives_secrets(&self) -> bool {
+        self.secrets.placed()
+    }
+
+    /// The variables of the caller that pass and are named as secrets, in order.
+    pub fn passes_secrets(&self) -> impl Iterator<Item = &str> {
+        self.secrets.passed().iter().map(String::as_str)
     }
 
     /// Takes what is needed to start and writes down that it does, or says why nobody may.

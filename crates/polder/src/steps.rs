@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::planned::{Begun, Planned};
 use crate::warnings::Warnings;
 use beside::Attended;
-use polder_facts::{Ending, Event, EventKind, Outcome, Output as Stream, Sourced};
+use polder_facts::{Ending, Event, EventKind, Origin, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
 use polder_run::{Parting, Session, Streams, Supervision};
@@ -53,6 +53,8 @@ pub struct PlannedSteps {
     at_once: usize,
     asked: StepsAsked,
     around: Around,
+    /// Keys of theirs that only another tool reads.
+    unread: Vec<Sourced<String>>,
 }
 
 /// What surrounds all of them.
@@ -180,12 +182,28 @@ impl PlannedSteps {
         }
         let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
         let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
-        Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around })
+        let unread = graph.nodes.iter().flat_map(|node| all[node.step].unread.clone()).collect();
+        Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around, unread })
     }
 
     /// The steps, in the order in which they are told.
     pub fn steps(&self) -> &[PlannedStep] {
         &self.steps
+    }
+
+    /// What their file says and polder does not read, for people: once for each key, with the first place.
+    pub fn unread(&self) -> Option<String> {
+        let mut first: BTreeMap<&str, &Origin> = BTreeMap::new();
+        for Sourced { value, origin } in &self.unread {
+            first.entry(value).or_insert(origin);
+        }
+        let keys: Vec<_> = first.iter().map(|(key, origin)| format!("`{key}` ({origin})")).collect();
+        (!keys.is_empty()).then(|| {
+            format!(
+                "not read, because only the runner of the file knows it: {}; the steps run whatever it says",
+                keys.join(", ")
+            )
+        })
     }
 
     /// How many run at once.
@@ -195,7 +213,7 @@ impl PlannedSteps {
 
     /// Refuses everything when one of the steps could not run: a run that begins must not find that out in its middle.
     pub fn judged(self) -> Result<Self, Error> {
-        let Self { graph, steps, at_once, asked, around } = self;
+        let Self { graph, steps, at_once, asked, around, unread } = self;
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
         for step in steps {
             let PlannedStep { work, policy, planned, services, scope_env, waits_for } = step;
@@ -212,7 +230,7 @@ impl PlannedSteps {
             }
         }
         if refused.is_empty() {
-            Ok(Self { graph, steps: kept, at_once, asked, around })
+            Ok(Self { graph, steps: kept, at_once, asked, around, unread })
         } else {
             Err(Error::Steps(refused))
         }
@@ -303,9 +321,18 @@ fn words(rendered: &Rendered) -> Vec<OsString> {
 /// The policy with a step's values in its variables. Flags still win: they stand behind.
 fn with_values(policy: &Policy, rendered: &Rendered) -> Policy {
     let mut policy = policy.clone();
-    for Sourced { value: (name, value), origin } in &rendered.env {
-        for variable in policy.env.set.iter_mut().filter(|known| known.origin == *origin && known.value.0 == *name) {
-            variable.value.1.clone_from(value);
+    let set = std::mem::take(&mut policy.env.set);
+    for variable in set {
+        let own =
+            |known: &&Sourced<(String, String)>| known.origin == variable.origin && known.value.0 == variable.value.0;
+        let Some(known) = rendered.env.iter().rev().find(own) else {
+            policy.env.set.push(variable);
+            continue;
+        };
+        policy.env.set.push(known.clone());
+        // A value that is not written in the file is one that somebody gave, and may be a secret.
+        if known.value.1 != variable.value.1 {
+            policy.env.set.push(Sourced::new(known.value.clone(), Origin::Api));
         }
     }
     let values = rendered.values.iter().map(|(name, value)| Sourced::built_in((name.clone(), value.clone())));

@@ -2,6 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::fault::{Fault, nearest};
+use crate::foreign;
 use crate::shape::{STEP, Shape, Table};
 use crate::tree::{Entry, Node, Value};
 use polder_facts::{ByteSize, Guarantee, Origin, Span};
@@ -39,7 +40,7 @@ impl Check<'_> {
             match table.key(&entry.key, self.dialect) {
                 Some(key) => self.shape(&entry.node, &key.shape, &format!("`{}`", entry.key)),
                 None if strict == Strict::Yes => self.unknown(entry, table),
-                None => {}
+                None => self.perhaps_meant(entry, table),
             }
         }
         for key in table.keys(self.dialect).filter(|key| key.required) {
@@ -56,13 +57,25 @@ impl Check<'_> {
                 "in a `polder.yaml` a step can have services, and in every file a sandbox can have a compose file"
                     .to_owned(),
             ),
-            // What other tools call it.
-            "run" | "script" if std::ptr::eq(table, &raw const STEP) => {
-                Some("the shell text of a step is `exec`, and its words are `command`".to_owned())
+            key => {
+                let foreign = foreign::instead(key).filter(|_| std::ptr::eq(table, &raw const STEP));
+                foreign.map(str::to_owned).or_else(|| nearest(key, table.keys(self.dialect).map(|key| key.name)))
             }
-            key => nearest(key, table.keys(self.dialect).map(|key| key.name)),
         };
         self.fault(entry.line, format!("unknown key `{}`", entry.key)).hint = hint;
+    }
+
+    /// A key of another tool stands beside ours and is left alone, unless it is most likely one of ours: one that is
+    /// misspelt, or that only polder's own files may have, would be passed over in silence.
+    fn perhaps_meant(&mut self, entry: &Entry, table: &'static Table) {
+        let (key, dialect) = (entry.key.as_str(), self.dialect);
+        if table.key(key, Dialect::Own).is_some() && foreign::guards(key) {
+            let hint = "write it in a file of polder's own".to_owned();
+            self.fault(entry.line, format!("`{key}` is not read in this file")).hint = Some(hint);
+        } else if let Some(meant) = table.keys(dialect).find(|known| foreign::is_misspelt(key, known.name)) {
+            let hint = format!("did you mean `{}`?", meant.name);
+            self.fault(entry.line, format!("unknown key `{key}`")).hint = Some(hint);
+        }
     }
 
     fn wrong(&mut self, node: &Node, place: &str, wanted: &str) {
@@ -75,7 +88,7 @@ impl Check<'_> {
             return;
         }
         match shape {
-            Shape::Bool | Shape::Text | Shape::Opaque | Shape::Scalar => {}
+            Shape::Bool | Shape::Text | Shape::Opaque | Shape::Unread | Shape::UnreadName | Shape::Scalar => {}
             Shape::Count => {
                 if !matches!(node.value, Value::Int(1..)) {
                     self.fault(node.line, format!("{place} must be a whole number above zero"));
@@ -172,10 +185,17 @@ pub(crate) fn unit_text(node: &Node) -> String {
 fn fits(node: &Node, shape: &Shape) -> bool {
     match (&node.value, shape) {
         (_, Shape::Either(shapes)) => shapes.iter().any(|shape| fits(node, shape)),
+        (_, Shape::Unread) => true,
         (Value::Bool(_), Shape::Bool | Shape::Scalar)
         | (
             Value::Text(_),
-            Shape::Text | Shape::Size | Shape::Span | Shape::Word(_) | Shape::Guarantee | Shape::Scalar,
+            Shape::Text
+            | Shape::Size
+            | Shape::Span
+            | Shape::Word(_)
+            | Shape::Guarantee
+            | Shape::Scalar
+            | Shape::UnreadName,
         )
         | (Value::Int(_), Shape::Count | Shape::Number | Shape::Size | Shape::Scalar)
         | (Value::Float(_), Shape::Number | Shape::Count | Shape::Scalar)
@@ -195,6 +215,10 @@ fn wanted(shape: &Shape) -> String {
         Shape::Size => "a size as in `512M`".into(),
         Shape::Span => "a time as in `10m`".into(),
         Shape::Scalar => "a text, a number, or true or false".into(),
+        Shape::Unread => "anything".into(),
+        Shape::UnreadName => {
+            "a name (polder checks no output: ask at the end of `exec`, and return another code than 0)".into()
+        }
         Shape::ListOf(_) => "a list".into(),
         Shape::Map(_) | Shape::MapOf(_) | Shape::Opaque | Shape::Step => "a map".into(),
         Shape::Either(shapes) => shapes.iter().map(wanted).collect::<Vec<_>>().join(" or "),

@@ -157,6 +157,8 @@ pub(crate) struct StepDefinition {
     pub(crate) services: Option<Vec<Sourced<String>>>,
     /// How it is known that a service can be used.
     pub(crate) ready: Option<Sourced<Ready>>,
+    /// Its keys that only another tool reads.
+    pub(crate) unread: Vec<Sourced<String>>,
     /// What it changes in its sandbox.
     pub(crate) changes: Definition,
 }

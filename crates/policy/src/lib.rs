@@ -12,6 +12,7 @@ mod document;
 mod draft;
 mod enforce;
 mod fault;
+mod foreign;
 mod layers;
 mod load;
 mod lower;

@@ -412,6 +412,8 @@ pub struct Step {
     pub services: Vec<Sourced<String>>,
     /// Its own variables, as they are written; they are also in its policy.
     pub env: Vec<Sourced<(String, String)>>,
+    /// Its keys that only another tool reads.
+    pub unread: Vec<Sourced<String>>,
 }
 
 /// A command that runs beside steps, on a loopback that they share.

@@ -63,7 +63,7 @@ impl Defs {
     fn shape(&mut self, shape: &'static Shape) -> Value {
         match shape {
             Shape::Bool => json!({ "type": "boolean" }),
-            Shape::Text => json!({ "type": "string" }),
+            Shape::Text | Shape::UnreadName => json!({ "type": "string" }),
             Shape::Count => json!({ "type": "integer", "minimum": 1 }),
             Shape::Number => json!({ "type": "number", "exclusiveMinimum": 0 }),
             Shape::Size => json!({ "anyOf": [
@@ -82,6 +82,7 @@ impl Defs {
             }
             Shape::Scalar => json!({ "type": ["string", "number", "boolean"] }),
             Shape::Opaque => json!({ "type": "object" }),
+            Shape::Unread => json!({}),
             Shape::Step => self.step(),
         }
     }

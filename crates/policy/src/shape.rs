@@ -73,6 +73,10 @@ pub(crate) enum Shape {
     Scalar,
     /// A map that somebody else reads.
     Opaque,
+    /// Whatever somebody else reads. Whoever has such a key is told that it changes nothing here.
+    Unread,
+    /// The same where a map would be more than a word: it would make the step fail.
+    UnreadName,
     /// A step: strict, unless it is a step of another tool.
     Step,
 }
@@ -289,6 +293,12 @@ pub(crate) static STEP: Table = Table {
         key("if", Shape::Text, "an expression; the step is skipped unless it holds"),
         key("stdin", Shape::Text, "what the step reads; nothing when absent"),
         own("services", TEXT_OR_TEXTS, "services that run beside it, on a loopback that they share with it"),
+        visor("group", Shape::Unread, "where the runner of this file shows the result; not read by polder"),
+        visor("tags", Shape::Unread, "by which the runner of this file chooses steps; not read by polder"),
+        visor("on", Shape::Unread, "on which events the runner of this file begins the step; not read by polder"),
+        visor("criticality", Shape::Unread, "how much the runner of this file asks of the step; not read by polder"),
+        visor("schema", Shape::UnreadName, "how the runner of this file shows the result; not read by polder"),
+        visor("template", Shape::Unread, "how the runner of this file shows the result; not read by polder"),
     ]],
 };
 

@@ -115,6 +115,7 @@ fn merge(old: &mut StepDefinition, new: &StepDefinition) {
         stdin,
         services,
         ready,
+        unread,
         changes,
     } = new.clone();
     old.origin = origin;
@@ -130,6 +131,7 @@ fn merge(old: &mut StepDefinition, new: &StepDefinition) {
     old.stdin = stdin.or_else(|| old.stdin.take());
     old.services = services.or_else(|| old.services.take());
     old.ready = ready.or_else(|| old.ready.take());
+    old.unread.extend(unread);
     old.changes.network = changes.network.or_else(|| old.changes.network.take());
     old.changes.access = changes.access.or_else(|| old.changes.access.take());
     old.changes.env_set.extend(changes.env_set);
@@ -150,6 +152,7 @@ pub(crate) fn step(definition: StepDefinition) -> Step {
         stdin,
         services,
         ready: _,
+        unread,
         changes,
     } = definition;
     Step {
@@ -165,6 +168,7 @@ pub(crate) fn step(definition: StepDefinition) -> Step {
         stdin,
         services: services.unwrap_or_default(),
         env: changes.env_set,
+        unread,
     }
 }
 

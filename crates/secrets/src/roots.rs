@@ -1,5 +1,5 @@
-//! Who vouches for the servers that are asked: the well-known authorities, or those of the file that `SSL_CERT_FILE` names,
-//! as for every other program. A company's own authority is in such a file, and then only those count.
+//! Who vouches for the servers that are asked: the well-known authorities, or those of the file that a variable names, such
+//! as `SSL_CERT_FILE` for every other program. A company's own authority is in such a file, and then only those count.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,17 +8,22 @@ use std::io::Read;
 use std::path::Path;
 use ureq::tls::{PemItem, RootCerts, parse_pem};
 
-/// The variable that names the file.
-const FILE: &str = "SSL_CERT_FILE";
+/// The variable that names the file for everybody.
+pub const AUTHORITIES_FILE: &str = "SSL_CERT_FILE";
 /// No list of authorities is longer.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The authorities; an error is the reason why there are none.
 pub(crate) fn roots(environment: &BTreeMap<OsString, OsString>) -> Result<RootCerts, String> {
-    match environment.get(OsStr::new(FILE)).filter(|path| !path.is_empty()) {
+    match environment.get(OsStr::new(AUTHORITIES_FILE)).filter(|path| !path.is_empty()) {
         None => Ok(RootCerts::WebPki),
-        Some(path) => of_file(Path::new(path)).map_err(|why| format!("`{FILE}` names `{}`: {why}", path.display())),
+        Some(path) => authorities(AUTHORITIES_FILE, Path::new(path)),
     }
+}
+
+/// The authorities in the file that this variable names; an error is the reason why there are none.
+pub fn authorities(variable: &str, path: &Path) -> Result<RootCerts, String> {
+    of_file(path).map_err(|why| format!("`{variable}` names `{}`: {why}", path.display()))
 }
 
 fn of_file(path: &Path) -> Result<RootCerts, String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 /// What is shorter cannot be told from ordinary text, so it could not be kept out of output.
-const LETTERS_MIN: usize = 8;
+pub(crate) const LETTERS_MIN: usize = 8;
 
 /// Why there is no secret. Never says more of it than where it should be.
 #[derive(Debug, thiserror::Error)]

@@ -22,4 +22,4 @@ pub use graph::{Graph, Node};
 pub use schedule::{Decision, Schedule};
 pub use scope::{Output, Scope, ValueError, output_value};
 pub use status::{Skip, Status, exit_code};
-pub use work::{Rendered, Work, works};
+pub use work::{Rendered, Work, check, works};

@@ -57,6 +57,9 @@ pub fn output_value(text: &str) -> Value {
 /// The names that stand at the beginning of a path.
 pub(crate) const ROOTS: &str = "outputs, outputs_raw, outputs_history, steps, inputs, args, env, pr";
 
+/// What is known of a pull request.
+pub(crate) const PULL_REQUEST: &str = "number, title, body, author, branch, base";
+
 impl Scope {
     /// What the expression comes to; an absent value is null.
     pub(crate) fn value(&self, expression: &Expression) -> Result<Value, ValueError> {

@@ -2,7 +2,7 @@
 
 use crate::expression::{self, Expression, Key};
 use crate::graph::Graph;
-use crate::scope::{ROOTS, Scope, ValueError};
+use crate::scope::{PULL_REQUEST, ROOTS, Scope, ValueError};
 use crate::shell::{self, Script};
 use crate::template::{self, Part, Template};
 use polder_facts::{Origin, Sourced};
@@ -51,8 +51,23 @@ pub struct Rendered {
 
 /// Understands every step of the graph; all faults at once.
 pub fn works(steps: &[Step], graph: &Graph) -> Result<Vec<Work>, Faults> {
+    let (works, faults) = understood(steps, graph);
+    all_right(works, foreign(steps, graph).into_iter().chain(faults).collect())
+}
+
+/// Whether polder understands every step that it can run. Steps of another tool are right where they are.
+pub fn check(steps: &[Step], graph: &Graph) -> Result<(), Faults> {
+    all_right((), understood(steps, graph).1)
+}
+
+fn all_right<T>(value: T, mut faults: Vec<Fault>) -> Result<T, Faults> {
+    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+    faults.dedup();
+    if faults.is_empty() { Ok(value) } else { Err(Faults(faults)) }
+}
+
+fn understood(steps: &[Step], graph: &Graph) -> (Vec<Work>, Vec<Fault>) {
     let (mut works, mut faults) = (Vec::new(), Vec::new());
-    faults.extend(foreign(steps, graph));
     for (place, node) in graph.nodes.iter().enumerate() {
         let step = &steps[node.step];
         if step.kind.value != COMMAND {
@@ -66,14 +81,12 @@ pub fn works(steps: &[Step], graph: &Graph) -> Result<Vec<Work>, Faults> {
             Err(more) => faults.extend(more),
         }
     }
-    faults.sort_by(|a, b| a.origin.cmp(&b.origin));
-    faults.dedup();
-    if faults.is_empty() { Ok(works) } else { Err(Faults(faults)) }
+    (works, faults)
 }
 
 /// Steps of another tool, each by name, with what to do.
 fn foreign(steps: &[Step], graph: &Graph) -> Vec<Fault> {
-    let ours: Vec<_> = steps.iter().filter(|step| step.kind.value == COMMAND).map(|step| step.name.as_str()).collect();
+    let ours = runnable(steps);
     let hint = if ours.is_empty() {
         "run it with the tool that the file belongs to".to_owned()
     } else {
@@ -90,6 +103,27 @@ fn foreign(steps: &[Step], graph: &Graph) -> Vec<Fault> {
             hint: Some(hint.clone()),
         })
         .collect()
+}
+
+/// The steps that polder can run with everything that they wait for, in the order of the files.
+fn runnable(steps: &[Step]) -> Vec<&str> {
+    let waits_for = |step: &Step, names: &BTreeSet<&str>| {
+        let before = step.depends_on.iter().flat_map(|dependency| dependency.value.split('|'));
+        before.into_iter().any(|name| names.contains(name.trim()))
+    };
+    let mut lost: BTreeSet<&str> =
+        steps.iter().filter(|step| step.kind.value != COMMAND).map(|step| step.name.as_str()).collect();
+    loop {
+        let more: Vec<_> = steps
+            .iter()
+            .filter(|step| !lost.contains(step.name.as_str()) && waits_for(step, &lost))
+            .map(|step| step.name.as_str())
+            .collect();
+        if more.is_empty() {
+            return steps.iter().map(|step| step.name.as_str()).filter(|name| !lost.contains(name)).collect();
+        }
+        lost.extend(more);
+    }
 }
 
 fn work(step: &Step) -> Result<Work, Vec<Fault>> {
@@ -199,6 +233,26 @@ fn with_shell_names(template: Template) -> Template {
     Template { parts }
 }
 
+/// How a command finds out what names of another tool stand for.
+const FILES: &str = "ask git in `exec`, as in `git diff --name-only \"$BASE\"...`";
+
+/// What to write instead of a name that templates of another tool know.
+fn instead(root: &str) -> Option<&'static str> {
+    match root {
+        "files" | "fileCount" | "filesSummary" | "diff" => Some(FILES),
+        "memory" => Some("a step hands its values on by what it writes: `outputs.STEP`"),
+        "output" => Some("what a step wrote is `outputs.STEP`, in a step that waits for it"),
+        "event" | "github" => {
+            Some("pass a variable, as in `env_passthrough: [GITHUB_REF]`, and name it: `env.GITHUB_REF`")
+        }
+        "secrets" => Some("a secret is a variable: `credentials`, or `env_passthrough` and `env.NAME`"),
+        "vars" | "params" => Some("give it with `--input NAME=VALUE`, and name it: `inputs.NAME`"),
+        "needs" => Some("what a step wrote is `outputs.STEP`, and how it ended `steps.STEP.status`"),
+        "branch" => Some("the branch of a pull request is `pr.branch`; else ask git in `exec`"),
+        _ => None,
+    }
+}
+
 /// An expression of a step, where it stands, and whether nothing is an answer there.
 struct Named<'a> {
     expression: &'a Expression,
@@ -239,10 +293,21 @@ impl Work {
                         faults.push(fault(message, Some(format!("add `{step}` to its `depends_on`"))));
                     }
                     [Key::Name(root), ..] if !ROOTS.split(", ").any(|known| known == root) => {
-                        faults.push(fault(
-                            format!("`{root}` is not known in a template"),
-                            Some(format!("known are {ROOTS}")),
-                        ));
+                        let hint = instead(root).map_or_else(|| format!("known are {ROOTS}"), str::to_owned);
+                        faults.push(fault(format!("`{root}` is not known in a template"), Some(hint)));
+                    }
+                    [Key::Name(root), Key::Name(field), ..]
+                        if root == "pr" && !PULL_REQUEST.split(", ").any(|known| known == field) =>
+                    {
+                        let hint =
+                            if field == "files" { FILES.to_owned() } else { format!("known are {PULL_REQUEST}") };
+                        faults.push(fault(format!("a pull request has no `{field}` in a template"), Some(hint)));
+                    }
+                    [Key::Name(root), Key::Name(_), Key::Name(field), ..]
+                        if root == "steps" && !matches!(field.as_str(), "status" | "exit_code") =>
+                    {
+                        let hint = "known are status, exit_code; what it wrote is in `outputs`".to_owned();
+                        faults.push(fault(format!("a step has no `{field}` in a template"), Some(hint)));
                     }
                     [Key::Name(root)] if root != "pr" => {
                         faults.push(fault(format!("`{root}` needs a name behind it, as in `{root}.x`"), None));

@@ -1,7 +1,9 @@
 //! Where spans go, as the variables of OpenTelemetry say it. Pure.
 
+use polder_secrets::AUTHORITIES_FILE;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// As the specification says, when nobody says otherwise.
@@ -15,6 +17,9 @@ pub struct Destination {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) timeout: Duration,
     pub(crate) service: String,
+    /// The file with the authorities that vouch for the collector, and the variable that names it; the well-known ones when
+    /// absent.
+    pub(crate) authorities: Option<(&'static str, PathBuf)>,
 }
 
 /// Why variables name no destination.
@@ -29,6 +34,11 @@ pub enum DestinationError {
     /// Headers that are none. They may hold a secret, so they are not repeated.
     #[error("`{0}` is no list of NAME=VALUE")]
     Headers(&'static str),
+    /// A certificate of our own.
+    #[error(
+        "`{0}` asks for a certificate of polder's own, and it shows none; unset it, or take a collector that wants none"
+    )]
+    OwnCertificate(&'static str),
     /// No number.
     #[error("`{0}` is no number of milliseconds above zero")]
     Timeout(&'static str),
@@ -73,8 +83,25 @@ impl Destination {
             let number = number.parse().ok().filter(|number| *number > 0);
             number.map(Duration::from_millis).ok_or(DestinationError::Timeout(name))
         })?;
+        // Without it the collector would refuse us, and say less about it.
+        let own = [
+            "OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE",
+            "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE",
+            "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+            "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+        ];
+        if let Some((name, _)) = own.into_iter().find_map(text) {
+            return Err(DestinationError::OwnCertificate(name));
+        }
+        // A path need not be text.
+        let file = |name: &'static str| {
+            let path = environment.get(OsStr::new(name)).filter(|path| !path.is_empty());
+            path.map(|path| (name, PathBuf::from(path)))
+        };
+        let authorities = ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE", AUTHORITIES_FILE];
+        let authorities = authorities.into_iter().find_map(file).filter(|_| address.starts_with("https://"));
         let service = text("OTEL_SERVICE_NAME").map_or("polder", |(_, name)| name).to_owned();
-        Ok(Some(Self { address, headers, timeout, service }))
+        Ok(Some(Self { address, headers, timeout, service, authorities }))
     }
 }
 

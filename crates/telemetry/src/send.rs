@@ -7,6 +7,7 @@ use crate::metrics::{Counters, MetricsError};
 use crate::parent::Parent;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use ureq::tls::{RootCerts, TlsConfig};
 
 /// Why spans were not sent. They are a help: what they tell of happened without them.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,9 @@ pub enum SendError {
     /// They could not be counted.
     #[error(transparent)]
     Uncounted(#[from] MetricsError),
+    /// Nobody vouches for the collector.
+    #[error("{0}")]
+    Authorities(String),
     /// The collector was not reached.
     #[error("`{address}` was not reached: {reason}")]
     Unreachable {
@@ -80,13 +84,17 @@ impl Exporter {
 }
 
 fn send(destination: Destination, ended: &[Span]) -> Result<(), SendError> {
-    let Destination { address, headers, timeout, service } = destination;
+    let Destination { address, headers, timeout, service, authorities } = destination;
+    let authorities = authorities.map_or(Ok(RootCerts::WebPki), |(variable, path)| {
+        polder_secrets::authorities(variable, &path).map_err(SendError::Authorities)
+    })?;
     let body = encode::request(&service, ended);
     let config = ureq::Agent::config_builder()
         .timeout_global(Some(timeout))
         .max_redirects(0)
         .http_status_as_error(false)
         .user_agent("polder")
+        .tls_config(TlsConfig::builder().root_certs(authorities).build())
         .build();
     let mut request = config.new_agent().post(&address).header("Content-Type", "application/x-protobuf");
     for (name, value) in &headers {

@@ -232,3 +232,20 @@ fn no_command_writes_the_compose_file_of_another_sandbox() {
         }
     }
 }
+
+#[test]
+fn a_check_reads_what_steps_would_refuse_and_leaves_steps_of_another_tool_alone() {
+    let place = Place::new();
+    let file = "steps:
+  review: {type: ai, prompt: look}
+  a: {type: command, exec: 'echo {{ outputs.review.x }} {{ inputs.given_later }}', depends_on: review}
+";
+    place.write("work/.visor.yaml", file);
+    let said = place.says(&["config", "check"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    place.write("work/.visor.yaml", format!("{file}  b: {{type: command, exec: 'echo {{{{ fileCount }}}}'}}\n"));
+    let said = place.says(&["config", "check"]);
+    assert!(said.code == 1 && said.out.contains(".visor.yaml:4: `fileCount` is not known in a template"), "{said:?}");
+    let said = place.says(&["config", "check", "--json"]);
+    assert!(said.code == 1 && said.out.contains("\"ok\":false"), "{said:?}");
+}

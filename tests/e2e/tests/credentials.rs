@@ -145,3 +145,89 @@ fn a_project_gets_none_without_trust() {
     );
     assert_eq!(run(&place, &["run", "--trust", "--", "true"]).code, 0);
 }
+
+/// What a user of the other tool writes to get their credentials inside.
+const PASSING: &str = "version: '1.0'
+sandboxes: {all: {env_passthrough: [GITHUB_TOKEN, GH_TOKEN, 'GIT_CONFIG_*', NPM_TOKEN]}}
+sandbox: all
+steps:
+  a: {type: command, exec: 'env; echo $GITHUB_TOKEN; printf x-access-token:$GH_TOKEN | base64; touch {ext}/$NPM_TOKEN; true'}
+  b: {type: command, exec: 'echo {{ outputs.a }} {{ env.NPM_TOKEN }}', depends_on: [a]}
+";
+
+#[test]
+fn what_passes_by_a_name_that_everybody_knows_is_kept_out_of_everything_as_well() {
+    const OTHER: &str = "npm_9876543210fedcba";
+    let place = Place::new();
+    let ext = place.dir().join("ext").display().to_string();
+    place.write("ext/there", "");
+    place.write("work/.visor.yaml", PASSING.replace("{ext}", &ext));
+    place.write("home/.config/polder/polder.yaml", "audit: required\n");
+    let run = |arguments: &[&str]| -> Said {
+        let mut command = place.polder(arguments);
+        command.env("GITHUB_TOKEN", TOKEN).env("GH_TOKEN", TOKEN).env("NPM_TOKEN", OTHER);
+        command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_VALUE_0", "https://github.com/");
+        command.env("GIT_CONFIG_KEY_0", format!("url.https://x-access-token:{TOKEN}@github.com/.insteadOf"));
+        command.env("POLDER_TRUST_PROJECT", "1").output().expect("polder").into()
+    };
+    let show = "env; echo $NPM_TOKEN >&2; git ls-remote --get-url https://github.com/o/r; touch {ext}/$NPM_TOKEN; true";
+    let show = &show.replace("{ext}", &ext);
+    let mut told = String::new();
+    for arguments in [
+        &["run", "--", "sh", "-c", show][..],
+        &["run", "--json", "--", "sh", "-c", show],
+        &[
+            "run",
+            "--sandbox",
+            "all",
+            "--env",
+            "OTHER_API_KEY=ghp_0123456789abcdef",
+            "--",
+            "sh",
+            "-c",
+            "echo $OTHER_API_KEY",
+        ],
+        &["run", "--dry-run", "--json", "--", "true"],
+        &["config", "show", "--json"],
+        &["steps", "--junit", "../report.xml"],
+        &["steps", "--json"],
+        &["explain", "--json"],
+        &["audit", "export"],
+    ] {
+        let said = run(arguments);
+        assert_eq!(said.code, 0, "{arguments:?}: {said:?}");
+        let all = said.out + &said.err;
+        for word in [TOKEN, OTHER, "Z2hwXzAxMjM0NTY3ODlhYmNkZWY"] {
+            assert!(!all.contains(word), "{arguments:?}: {all}");
+        }
+        told += &all;
+    }
+    assert!(told.contains("https://x-access-token:***@github.com/o/r\n"), "{told}");
+    let found = place.sh(&format!("grep -rlE '{TOKEN}|{OTHER}' .. ; true"));
+    assert_eq!(found.out, "", "nothing is written to a disk");
+    // The controls: the command really has them, and what has a name that says nothing is nobody's secret.
+    let said =
+        run(&["run", "--", "sh", "-c", "test $GITHUB_TOKEN$NPM_TOKEN = ghp_0123456789abcdefnpm_9876543210fedcba"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let said = run(&["run", "--env", "PLAIN=abc_0123456789abcdef", "--", "sh", "-c", "echo $PLAIN"]);
+    assert_eq!(said.out, "abc_0123456789abcdef\n", "{said:?}");
+}
+
+#[test]
+fn a_secret_that_a_step_gets_by_an_expression_is_one_and_a_text_of_the_file_is_none() {
+    let place = Place::new();
+    place.write(
+        "work/polder.yaml",
+        "steps:
+  given: {exec: 'echo $DEPLOY_TOKEN', env: {DEPLOY_TOKEN: '{{ inputs.t }}'}}
+  written: {exec: 'echo $POSTGRES_PASSWORD', env: {POSTGRES_PASSWORD: postgres}}
+",
+    );
+    let said = place.says(&["steps", "--input", &format!("t={TOKEN}")]);
+    assert_eq!((said.code, said.out.as_str()), (0, "***\npostgres\n"), "{said:?}");
+    // A flag still has the last word.
+    let said = place.says(&["steps", "--input", "t=x", "--env", "DEPLOY_TOKEN=of-a-flag", "given"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "***\n"), "{said:?}");
+    let said = place.says(&["steps", "--input", "t=x", "--env", "DEPLOY_TOKEN=flag", "given"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "flag\n"), "{said:?}");
+}

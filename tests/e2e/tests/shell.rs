@@ -170,3 +170,15 @@ fn without_a_terminal_it_is_refused() {
         assert!(said.err.contains("must be a terminal"), "{}", said.err);
     }
 }
+
+#[test]
+fn a_variable_that_is_named_as_a_secret_passes_with_a_word_about_it() {
+    check(
+        r#"
+t = Terminal([POLDER, "run", "--tty", "--env", "X_API_KEY=0123456789abcdef", "--", "sh", "-c", "echo ${#X_API_KEY}"])
+t.see(r"polder: X_API_KEY passes, and nobody keeps it from this terminal\r\n")
+t.see(r"16\r\n")
+assert t.end() == 0
+"#,
+    );
+}

@@ -228,6 +228,15 @@ fn on_github_the_output_is_grouped_and_no_step_gives_commands() {
     // Nobody stops commands around JSON, and none is in it.
     let said: Said = place.polder(&["steps", "--json"]).env("GITHUB_ACTIONS", "true").output().expect("polder").into();
     assert!(said.out.contains("##\\u005berror]forged") && !said.out.contains("##["), "{}", said.out);
+    // Neither in the reasons of the summary nor in a plan.
+    let bad = "steps: {bad: {exec: \"echo {{ outputs.a | join: '##[' }}\", depends_on: a}, a: {exec: 'echo \"##[x\"'}}";
+    place.write("work/polder.yaml", bad);
+    let said = place.says(&["steps", "--json"]);
+    assert!(said.code == 125 && said.out.contains("join: '##\\u005b'") && !said.out.contains("##["), "{said:?}");
+    let said = place.says(&["steps", "--json", "--dry-run"]);
+    assert!(said.out.contains("##\\u005bx") && !said.out.contains("##["), "{said:?}");
+    let said = place.says(&["run", "--json", "--dry-run", "--", "echo", "##[x"]);
+    assert!(said.out.contains("##\\u005bx") && !said.out.contains("##["), "{said:?}");
     let said = place.says(&["run", "--json", "--", "printf", "##[error]\u{9b}2J"]);
     assert!(said.out.contains("##\\u005berror]\\u009b2J"), "{}", said.out);
 }
@@ -253,6 +262,23 @@ fn reports_are_written_and_one_that_cannot_be_stops_before_anything_runs() {
     assert_eq!(steps(&place, &["--junit", "../report.xml"]).code, 1);
     let report = place.read("report.xml");
     assert!(report.contains("failures=\"1\"") && report.contains("hello"), "{report}");
+}
+
+#[test]
+fn a_summary_of_the_job_that_cannot_be_written_stops_before_anything_runs_with_its_name() {
+    let place = place("steps: {a: {exec: 'touch ran'}}\n");
+    let summary = place.dir().join("no/such/summary.md");
+    let run = |actions: &str| -> Said {
+        let mut command = place.polder(&["steps"]);
+        command.env("GITHUB_ACTIONS", actions).env("GITHUB_STEP_SUMMARY", &summary).output().expect("polder").into()
+    };
+    let said = run("true");
+    let wanted = format!("cannot write the job's summary `{}`: No such file", summary.display());
+    assert!(said.code == 125 && said.err.contains(&wanted), "{said:?}");
+    assert!(said.err.contains("; let GITHUB_STEP_SUMMARY name a file that can be written, or unset it"), "{said:?}");
+    assert!(!place.has("work/ran"));
+    // The control: elsewhere the variable says nothing.
+    assert!(run("false").code == 0 && place.has("work/ran"));
 }
 
 #[test]
@@ -397,4 +423,65 @@ steps:
     let log = place.read("work/log");
     let turns: Vec<_> = log.lines().collect();
     assert!(turns.len() == 6 && turns.chunks(2).all(|turn| turn[0] == turn[1]), "{log}");
+}
+
+/// A limit is neither a failure nor a fault of polder's, wherever it is told, and stops those who wait.
+#[test]
+fn a_step_that_reaches_a_limit_says_so_everywhere_and_stops_those_who_wait() {
+    let place = place(
+        "steps:
+  loud: {exec: 'yes', limits: {output: 64K}}
+  waits: {exec: 'touch ran', depends_on: loud}
+  goes: {exec: 'echo {{ steps.loud.status }}', depends_on: loud, if: 'always()'}
+  fails: {exec: 'exit 137'}
+",
+    );
+    let said = steps(&place, &["--junit", "../report.xml"]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    let row = |name: &str| {
+        said.err.lines().filter(|line| line.starts_with(name)).map(timeless).collect::<Vec<_>>().join("\n")
+    };
+    assert!(row("loud ").contains("limit") && row("loud ").contains("the output limit was reached"), "{}", said.err);
+    assert!(row("waits ").contains("skipped") && row("waits ").contains("`loud` limit"), "{}", said.err);
+    assert!(row("fails ").contains("failed") && row("fails ").contains("exit code 137"), "{}", said.err);
+    assert!(said.err.contains("4 steps: 1 limit, 1 skipped, 1 passed, 1 failed"), "{}", said.err);
+    assert!(said.out.ends_with("limit\n"), "a condition can ask for it");
+    assert!(!place.has("work/ran"));
+    let report = place.read("report.xml");
+    assert!(report.contains("failures=\"2\" errors=\"0\" skipped=\"1\""), "{report}");
+    assert!(report.contains("<failure type=\"limit\" message=\"the output limit was reached\"/>"), "{report}");
+    assert!(report.contains("<failure type=\"failed\" message=\"exit code 137\"/>"), "{report}");
+    let said = steps(&place, &["--json", "loud", "waits"]);
+    let last: serde_json::Value = serde_json::from_str(said.out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((said.code, &last["exitCode"]), (1, &1.into()));
+    assert_eq!(
+        (&last["steps"][0]["status"], &last["steps"][0]["outcome"]["limit"]),
+        (&"limit".into(), &"output".into())
+    );
+    assert_eq!(last["steps"][1]["status"], "skipped");
+}
+
+/// The network of a step is its own word, whatever its sandbox says.
+#[test]
+fn a_step_without_a_network_reaches_nobody_and_one_with_it_does() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let reach = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
+    let place = Place::new();
+    place.write(
+        "work/.visor.yaml",
+        format!(
+            "sandboxes: {{open: {{engine: native}}}}
+sandbox: open
+steps:
+  control: {{type: command, command: [bash, -c, '{reach}']}}
+  apart: {{type: command, command: [bash, -c, '{reach}'], network: false}}
+"
+        ),
+    );
+    let said = steps(&place, &["--trust", "control"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "reached\n"), "the control: {}", said.err);
+    let said = steps(&place, &["--trust", "apart"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""), "{}", said.err);
+    assert!(said.err.contains("Connection refused"), "{}", said.err);
 }

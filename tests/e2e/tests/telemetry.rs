@@ -255,3 +255,82 @@ fn runs_are_counted_in_a_file_that_prometheus_can_read() {
     assert_eq!(place.read("home/polder.prom"), "somebody 1\n");
     assert_eq!(place.sh("ls -A ../home | grep -c prom").out, "1\n", "nothing else is left");
 }
+
+/// A collector over TLS, with a certificate of the authority in `home/authority.pem`; `home/other.pem` is another one. It
+/// answers 200 and says on a line what was asked for.
+const OVER_TLS: &str = r"
+import ssl
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_): pass
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        self.send_response(200); self.send_header('Content-Length', '0'); self.end_headers()
+        print(self.path, len(body) > 100, flush=True)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain('server.pem', 'server-key.pem')
+server = HTTPServer(('127.0.0.1', 0), Handler)
+# Whoever does not trust us hangs up, and the next one is served all the same.
+server.handle_error = lambda *_: None
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_port, flush=True)
+server.serve_forever()
+";
+
+#[test]
+fn a_collector_over_tls_is_believed_when_the_named_authority_vouches_for_it() {
+    let place = Place::new();
+    let sign = "for ca in authority other; do
+          openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$ca \\
+            -addext basicConstraints=critical,CA:TRUE -keyout $ca-key.pem -out $ca.pem || exit 1
+        done
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server-key.pem -out server.csr &&
+        echo subjectAltName=DNS:localhost >names && openssl x509 -req -in server.csr -CA authority.pem \\
+          -CAkey authority-key.pem -CAcreateserial -days 2 -extfile names -out server.pem";
+    let signed = place.command("sh").args(["-c", sign]).current_dir(place.home()).output().expect("openssl");
+    assert!(signed.status.success(), "{signed:?}");
+    let mut server = place.command("python3");
+    server.args(["-c", OVER_TLS]).current_dir(place.home()).stdout(std::process::Stdio::piped());
+    let mut server = Killed(server.spawn().expect("python3"));
+    let mut lines = BufReader::new(server.0.stdout.take().expect("a pipe")).lines();
+    let port = lines.next().expect("a line").expect("the port");
+    let run = |named: &[(&str, &str)]| -> Said {
+        let mut command = place.polder(&["run", "--", "true"]);
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("https://localhost:{port}"));
+        command.envs(named.iter().map(|(name, file)| (name, place.home().join(file))));
+        command.output().expect("polder").into()
+    };
+    const OWN: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
+    const TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE";
+    // Nobody vouches for it, another one does, or the file is not what it should be: said, and the run is what it was.
+    for (named, wanted) in [
+        (&[][..], "was not reached"),
+        (&[(OWN, "other.pem")], "was not reached"),
+        (&[(OWN, "authority.pem"), (TRACES, "other.pem")], "was not reached"),
+        (&[(OWN, "missing.pem"), ("SSL_CERT_FILE", "authority.pem")], "missing.pem`: No such file"),
+        (&[(OWN, "names")], "names`: there is no certificate in it"),
+    ] {
+        let said = run(named);
+        assert!(said.code == 0 && said.err.contains("polder: no spans are sent: "), "{named:?}: {said:?}");
+        assert!(said.err.contains(wanted), "{named:?}: {said:?}");
+    }
+    for named in [
+        &[(OWN, "authority.pem")][..],
+        &[(OWN, "other.pem"), (TRACES, "authority.pem")],
+        &[("SSL_CERT_FILE", "authority.pem")],
+    ] {
+        let said = run(named);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{named:?}");
+        assert_eq!(lines.next().expect("a line").expect("a line"), "/v1/traces True", "{named:?}");
+    }
+}
+
+/// A process that does not outlive its test, whatever comes of it.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -164,3 +164,43 @@ fn b25_what_the_pages_promise_works() {
     assert_eq!(place.says(&["run", "--sandbox", "s", "--", "touch", "ran"]).code, 0);
     assert!(place.has("work/ran"), "the control");
 }
+
+/// Keys that only say how and when the other tool shows or begins a step do not break a file that worked there, and nobody
+/// has to find out that they are not read; what could turn a failure into a success is refused.
+#[test]
+fn keys_of_the_other_tool_are_told_or_refused_and_never_passed_over() {
+    let with = |key: &str| place(&format!("steps:\n  a: {{type: command, exec: 'touch ran', {key}}}\n"));
+    for key in
+        ["group: g", "tags: [fast]", "on: [pr_opened]", "criticality: internal", "schema: plain", "template: {file: x}"]
+    {
+        let place = with(key);
+        let said = place.says(&["steps"]);
+        assert!(said.code == 0 && place.has("work/ran"), "{key}: {said:?}");
+        let name = key.split(':').next().unwrap_or_default();
+        let wanted = format!("polder: warning: not read, because only the runner of the file knows it: `{name}` (");
+        assert!(said.err.contains(&wanted) && said.err.contains(".visor.yaml:2)"), "{key}: {said:?}");
+        let said = place.says(&["steps", "--json"]);
+        assert!(said.out.contains(r#"{"text":"not read, "#) && said.err.is_empty(), "{key}: {said:?}");
+    }
+    for (key, wanted) in [
+        ("fail_if: 'output.x'", "unknown key `fail_if`; a step fails when its command returns another code than 0"),
+        ("guarantee: 'x'", "ask at the end of `exec`"),
+        ("assume: 'x'", "write it as the step's `if`"),
+        ("transform: 'x'", "with `jq` for example"),
+        ("transform_js: 'x'", "with `jq` for example"),
+        ("forEach: true", "write the loop in `exec`"),
+        ("on_fail: {retry: {max: 2}}", "with `if: failure()`"),
+        ("on_success: {}", "`success()`"),
+        ("output_format: json", "output is JSON if all of it is"),
+        ("workingDirectory: x", "begin `exec` with `cd DIR &&`"),
+        ("schema: {type: object}", "`schema` must be a name (polder checks no output"),
+        ("sanbox: x", "unknown key `sanbox`; did you mean `sandbox`?"),
+    ] {
+        let place = with(key);
+        let said = place.says(&["steps"]);
+        assert!(said.code == 125 && said.err.contains(wanted) && !place.has("work/ran"), "{key}: {said:?}");
+    }
+    // One that is not asked for says nothing.
+    let place = place("steps:\n  a: {exec: 'true'}\n  b: {exec: 'true', group: x}\n");
+    assert!(!place.says(&["steps", "a"]).err.contains("not read"));
+}

@@ -9,8 +9,10 @@ use polder::StepResult;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+/// The variable that names the summary of the job.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The longest event that is read.
 const EVENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -53,11 +55,34 @@ pub(super) fn annotation(result: &StepResult) -> String {
     format!("::{kind} title={}::{}", property(&title), data(&result.status.detail()))
 }
 
-/// Adds a table to the summary of the job, where there is one.
-pub(super) fn job_summary(results: &[StepResult]) -> io::Result<()> {
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_here()) else { return Ok(()) };
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    file.write_all(markdown(results).as_bytes())
+/// The summary of the job, held open.
+pub(super) struct JobSummary {
+    path: PathBuf,
+    file: File,
+}
+
+impl JobSummary {
+    /// Where there is one. Before anything runs, as with a report: that it cannot be written would be missed only at the end.
+    pub(super) fn prepare() -> Result<Option<Self>, Failure> {
+        let named = std::env::var_os(SUMMARY).filter(|path| is_here() && !path.is_empty());
+        let Some(path) = named.map(PathBuf::from) else { return Ok(None) };
+        match OpenOptions::new().append(true).create(true).open(&path) {
+            Ok(file) => Ok(Some(Self { path, file })),
+            Err(error) => Err(unwritten(&path, &error)),
+        }
+    }
+
+    /// Adds a table.
+    pub(super) fn add(mut self, results: &[StepResult]) -> Result<(), Failure> {
+        self.file.write_all(markdown(results).as_bytes()).map_err(|error| unwritten(&self.path, &error))
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    Failure::new(format!(
+        "cannot write the job's summary `{path}`: {error}; let {SUMMARY} name a file that can be written, or unset it"
+    ))
 }
 
 pub(super) fn markdown(results: &[StepResult]) -> String {

@@ -272,6 +272,24 @@ allow_unsandboxed: true
 }
 
 #[test]
+fn what_is_most_likely_ours_is_not_left_alone_in_another_tools_file() {
+    let others = "version ai_provider ai_model output fail_fast fail_if tag_filter routing limits env hooks http_server memory tools \
+        imports inputs outputs slack scheduler policy on on_init frontends tests description name id schema config triggers";
+    let file: String = others.split_whitespace().map(|key| format!("{key}: x\n")).collect();
+    document(".visor.yaml", &file);
+    expect![[r#"
+        .visor.yaml:1: unknown key `sandboxs`; did you mean `sandboxes`?
+        .visor.yaml:2: unknown key `sandbox_default`; did you mean `sandbox_defaults`?
+        .visor.yaml:3: unknown key `Steps`; did you mean `steps`?
+        .visor.yaml:4: `enforce` is not read in this file; write it in a file of polder's own
+        .visor.yaml:5: `audit` is not read in this file; write it in a file of polder's own"#]]
+    .assert_eq(&faults(
+        ".visor.yaml",
+        "sandboxs: {}\nsandbox_default: {env_passthrough: []}\nSteps: {}\nenforce: {}\naudit: required",
+    ));
+}
+
+#[test]
 fn another_tools_keys_are_left_alone_in_its_own_file() {
     let text = "
 version: '1.0'

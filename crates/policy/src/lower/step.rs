@@ -6,6 +6,7 @@ use crate::dialect::Dialect;
 use crate::document::{Definition, StepDefinition};
 use crate::model::{Limits, Ready, ReadyBy};
 use crate::rules;
+use crate::shape::{STEP, Shape};
 use crate::tree::{Entry, Node, Value};
 use polder_facts::{Sourced, Span};
 use std::time::Duration;
@@ -103,6 +104,7 @@ impl Lower<'_> {
             stdin: None,
             services: None,
             ready: None,
+            unread: Vec::new(),
             changes: Definition::silent(self.origin(entry.line)),
         };
         if foreign {
@@ -125,7 +127,17 @@ impl Lower<'_> {
         step.changes.access = self.access(node);
         step.changes.env_set = self.env_values(node);
         step.changes.limits = self.step_limits(node);
+        step.unread = self.unread(node);
         step
+    }
+
+    /// The keys of a step that only another tool reads.
+    fn unread(&self, node: &Node) -> Vec<Sourced<String>> {
+        let keys = node.entries().iter().filter(|entry| {
+            let known = STEP.key(&entry.key, self.source.dialect);
+            known.is_some_and(|key| matches!(key.shape, Shape::Unread | Shape::UnreadName))
+        });
+        keys.map(|entry| self.sourced(entry.key.clone(), entry.line)).collect()
     }
 
     fn command(&mut self, node: &Node) -> Option<Sourced<Vec<String>>> {

@@ -30,3 +30,15 @@ fn what_only_begins_like_one_is_told_in_the_end() {
     assert_eq!(redacted(&[b"hunt"]), "hunt");
     assert_eq!(redacted(&[b"hunt", b"er2x hunthunter22"]), "hunter2x hunt***");
 }
+
+#[test]
+fn of_two_that_begin_alike_the_longer_one_is_meant_however_it_is_cut() {
+    let secrets = ["hunter22", "hunter22-and-more"].map(|text| Secret::new(text.to_owned()));
+    for size in 1..30 {
+        let mut redactor = Redactor::new(&secrets);
+        let text = b"hunter22 hunter22-and-more hunter22-and";
+        let mut told: Vec<u8> = text.chunks(size).flat_map(|piece| redactor.pass(piece)).collect();
+        told.extend(redactor.end());
+        assert_eq!(String::from_utf8(told).unwrap(), "*** *** ***-and", "pieces of {size}");
+    }
+}

@@ -16,6 +16,7 @@ pub(crate) fn step(name: &str, waits_for: &[&str]) -> Step {
         stdin: None,
         services: Vec::new(),
         env: Vec::new(),
+        unread: Vec::new(),
     }
 }
 

@@ -30,7 +30,12 @@ fn one(step: Step) -> Work {
 fn a_step_of_another_type_is_refused_by_name_with_what_to_use() {
     let foreign = Step { kind: here("ai").unwrap(), exec: None, ..step("review", &[]) };
     expect!["polder.yaml:7: the step `review` is of the type `ai`, and polder runs `command` only; run it with the tool that the file belongs to, and name what polder shall run: lint"]
-        .assert_eq(&faults(&[foreign, step("lint", &[])]));
+        .assert_eq(&faults(&[foreign.clone(), step("lint", &[])]));
+    // What waits for it, directly or not, cannot be named either.
+    let waiting = [foreign.clone(), step("lint", &[]), step("a", &["lint|review"]), step("b", &["a"])];
+    assert!(faults(&waiting).ends_with("name what polder shall run: lint"), "{}", faults(&waiting));
+    let alone = faults(&[foreign, step("a", &["review"])]);
+    assert!(alone.ends_with("; run it with the tool that the file belongs to"), "{alone}");
 }
 
 #[test]
@@ -40,9 +45,26 @@ fn names_that_stand_for_nothing_are_faults_before_anything_runs() {
         "polder.yaml:7: `outputs.lint` is named, and `use` does not wait for `lint`; add `lint` to its `depends_on`"
     ]
     .assert_eq(&faults(&[step("lint", &[]), other]));
-    let unknown = Step { exec: here("echo {{ memory.x }}"), ..step("x", &[]) };
-    expect!["polder.yaml:7: `memory` is not known in a template; known are outputs, outputs_raw, outputs_history, steps, inputs, args, env, pr"]
+    let unknown = Step { exec: here("echo {{ nonsense.x }}"), ..step("x", &[]) };
+    expect!["polder.yaml:7: `nonsense` is not known in a template; known are outputs, outputs_raw, outputs_history, steps, inputs, args, env, pr"]
         .assert_eq(&faults(&[unknown]));
+    // What another tool knows has what stands for it here.
+    for (name, wanted) in [
+        ("files", "`files` is not known in a template; ask git in `exec`"),
+        ("fileCount", "ask git in `exec`"),
+        ("memory.x", "by what it writes: `outputs.STEP`"),
+        ("secrets.X", "a secret is a variable"),
+        ("pr.files", "a pull request has no `files` in a template; ask git in `exec`"),
+        (
+            "pr.labels",
+            "a pull request has no `labels` in a template; known are number, title, body, author, branch, base",
+        ),
+        ("steps.a.output", "a step has no `output` in a template; known are status, exit_code"),
+    ] {
+        let step_x = Step { exec: here(&format!("echo {{{{ {name} }}}}")), ..step("x", &["a"]) };
+        let said = faults(&[step("a", &[]), step_x]);
+        assert!(said.contains(wanted), "{name}: {said}");
+    }
     let bare = Step { condition: here("inputs"), ..step("x", &[]) };
     assert!(faults(&[bare]).contains("needs a name behind it"));
     let late = Step { sandbox: here("{{ outputs.a }}"), ..step("x", &["a"]) };

@@ -43,8 +43,26 @@ fn what_cannot_be_done_is_an_error() {
         (("OTEL_EXPORTER_OTLP_HEADERS", "secret"), "is no list of NAME=VALUE"),
         (("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"), "is no number of milliseconds"),
         (("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "h:4317"), "is no address"),
+        (("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k"), "asks for a certificate of polder's own"),
     ] {
         let error = read(&[endpoint, wrong]).unwrap_err().to_string();
         assert!(error.contains(wanted) && !error.contains("secret"), "{error}");
     }
+}
+
+#[test]
+fn what_is_said_about_traces_names_the_authorities_before_what_is_said_about_everything() {
+    let mut said = vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "https://h")];
+    let authorities = |said: &[(&str, &str)]| read(said).unwrap().unwrap().authorities;
+    assert_eq!(authorities(&said), None);
+    for (name, path) in [
+        ("SSL_CERT_FILE", "/all"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/own"),
+        ("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "/traces"),
+    ] {
+        said.push((name, path));
+        assert_eq!(authorities(&said), Some((name, PathBuf::from(path))));
+    }
+    said[0].1 = "http://h";
+    assert_eq!(authorities(&said), None, "nobody has to vouch for anybody there");
 }
