@@ -3,7 +3,6 @@
 use crate::daemons::{Daemons, Whose};
 use crate::machine::{self, Shared};
 use crate::run::{self, Outcome, call, copy, root};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
