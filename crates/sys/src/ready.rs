@@ -31,8 +31,6 @@ std::arch::global_asm!(
 
 /// How much of the stack the decisions of a run need.
 const DECIDING_BYTES: usize = 36 * 1024;
-/// How much of it a first process needs to build its ground.
-const BUILDING_BYTES: usize = 24 * 1024;
 /// What callers have on the stack already.
 const ABOVE_BYTES: usize = 8 * 1024;
 const PAGE_BYTES: usize = 4096;
@@ -41,19 +39,9 @@ const PAGE_BYTES: usize = 4096;
 /// page at each first write.
 pub(crate) fn after_clone() {
     arena::make_first_ready();
-    stack(DECIDING_BYTES);
-}
-
-/// For the clone.
-pub(crate) fn in_clone() {
-    stack(BUILDING_BYTES);
-}
-
-#[inline(never)]
-fn stack(below: usize) {
     let here = 0u8;
     let here = (&raw const here).addr();
-    let start = here.saturating_sub(below) & !(PAGE_BYTES - 1);
+    let start = here.saturating_sub(DECIDING_BYTES) & !(PAGE_BYTES - 1);
     let end = (here + ABOVE_BYTES) & !(PAGE_BYTES - 1);
     // SAFETY: changes nothing that could be read: a page is there, with what it holds, or it is not a page of ours.
     unsafe {

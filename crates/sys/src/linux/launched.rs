@@ -10,6 +10,7 @@ use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Why a sandbox did not come to be.
@@ -226,8 +227,10 @@ impl Launched {
 
 /// Whether orphans are collected here. The first process of the machine does that; that of a container is any program.
 fn first_process_collects() -> bool {
+    static COLLECTS: OnceLock<bool> = OnceLock::new();
     // The kernel gives the machine's own pid namespace this number.
-    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")
+    let is_first = || std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]");
+    *COLLECTS.get_or_init(is_first)
 }
 
 /// A shim that is not our child. Dropping it ends it, and with it everything in its pid namespace, and waits for that.
@@ -436,6 +439,8 @@ impl Launched {
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
             Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => {
+                // Asked while there is nothing else to do; at the end somebody waits.
+                first_process_collects();
                 let heard = self.await_ready(steps, patience);
                 if let (Some(_), Err(SpawnError::Inside { .. } | SpawnError::NotStarted { .. })) = (patience, &heard) {
                     // The shim ends by itself, and then the program that made it: killing that first would leave us with

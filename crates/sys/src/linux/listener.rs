@@ -20,13 +20,21 @@ pub(crate) struct Listener<'a> {
     guard: Guard<'a>,
     observer: Option<Observer<'a>>,
     denials: Denials,
+    /// Whether nobody is left under the filter.
+    is_over: bool,
 }
 
 impl<'a> Listener<'a> {
     /// For a command that begins with this file mode mask.
     pub(crate) fn new(inside: &InsideImage<'a>, mask: u32) -> Result<Self, Errno> {
         let observer = inside.observe.map(Observer::new);
-        Ok(Self { socket: None, guard: Guard::new(inside.reserved, mask)?, observer, denials: Denials::new() })
+        Ok(Self {
+            socket: None,
+            guard: Guard::new(inside.reserved, mask)?,
+            observer,
+            denials: Denials::new(),
+            is_over: false,
+        })
     }
 
     pub(crate) fn is_needed(&self) -> bool {
@@ -42,17 +50,20 @@ impl<'a> Listener<'a> {
         Self { socket, ..self }
     }
 
+    /// What to wait for, as long as somebody can call.
     pub(crate) fn socket(&self) -> RawFd {
-        self.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+        self.socket.as_ref().filter(|_| !self.is_over).map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    pub(crate) fn close(&mut self) {
-        self.socket = None;
+    /// Nobody is left under the filter. It is let go of with everything else: taking it apart now would hold up the last
+    /// one, who has not quite ended.
+    pub(crate) const fn end(&mut self) {
+        self.is_over = true;
     }
 
     /// Takes one call and answers it.
     pub(crate) fn answer(&mut self, control: BorrowedFd<'_>) {
-        let Self { socket, guard, observer, denials } = self;
+        let Self { socket, guard, observer, denials, is_over: _ } = self;
         let Some(socket) = socket else { return };
         let socket = socket.as_fd();
         // SAFETY: all-zero is what the kernel wants to receive into.

@@ -12,7 +12,7 @@ use super::recipe::{NetNamespace, Swept};
 use super::syscalls::{self, Observe};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
-use crate::{Terminal, ready};
+use crate::Terminal;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr;
@@ -121,7 +121,6 @@ type Begun<'a> = (i32, Listener<'a>, List<'a, SweptImage<'a>>);
 
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
 fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
-    ready::in_clone();
     block_all_signals();
     // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
     // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
@@ -499,8 +498,7 @@ fn watch(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep:
         if ready[2].revents & libc::POLLIN != 0 {
             listener.answer(control);
         } else if ready[2].revents != 0 {
-            // Nobody is left under the filter.
-            listener.close();
+            listener.end();
         }
         if ready[0].revents != 0 {
             match wire::receive(control, &mut []) {
