@@ -182,7 +182,8 @@ impl PlannedSteps {
         }
         let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
         let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
-        let unread = graph.nodes.iter().flat_map(|node| all[node.step].unread.clone()).collect();
+        let mut unread = said.layers.unread();
+        unread.extend(graph.nodes.iter().flat_map(|node| all[node.step].unread.clone()));
         Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around, unread })
     }
 

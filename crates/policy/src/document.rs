@@ -69,6 +69,8 @@ pub struct Document {
     pub(crate) allow_permissive: Option<Sourced<bool>>,
     pub(crate) audit: Option<Sourced<AuditMode>>,
     pub(crate) root: Option<SpecRoot>,
+    /// Keys of the file that only another tool reads.
+    pub(crate) unread: Vec<Sourced<String>>,
 }
 
 /// The tree that a `SandboxSpec` names as its workspace.

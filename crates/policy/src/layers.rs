@@ -91,6 +91,11 @@ impl Layers {
         documents.into_iter().flat_map(Document::chain).collect()
     }
 
+    /// Keys of files that only another tool reads.
+    pub fn unread(&self) -> Vec<Sourced<String>> {
+        self.chain().into_iter().flat_map(|document| document.unread.clone()).collect()
+    }
+
     /// How many steps may run at once, when a file says so.
     pub fn max_parallelism(&self) -> Option<Sourced<u64>> {
         self.chain().into_iter().rev().find_map(|document| document.max_parallelism.clone())

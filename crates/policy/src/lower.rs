@@ -124,6 +124,7 @@ impl Lower<'_> {
             let mode = AuditMode::ALL.into_iter().find(|mode| Some(mode.name()) == node.text())?;
             Some(self.sourced(mode, node.line))
         });
+        document.unread = self.unread(&TOP, tree);
         self.levels(tree);
         document
     }
@@ -145,6 +146,7 @@ impl Lower<'_> {
             allow_permissive: None,
             audit: None,
             root: None,
+            unread: Vec::new(),
         }
     }
 

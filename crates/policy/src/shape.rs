@@ -123,7 +123,7 @@ pub(crate) static TOP: Table = Table {
         key("steps", STEPS, "the steps, by name"),
         key("checks", STEPS, "another word for `steps`"),
         own("services", Shape::MapOf(&Shape::Map(&SERVICE)), "commands that run beside the steps that name them"),
-        visor("workspace", Shape::Opaque, "read by the runner of this file"),
+        visor("workspace", Shape::Opaque, "how the runner of this file keeps trees apart; not read by polder"),
         key("max_parallelism", Shape::Count, "how many steps run at once"),
         key("extends", TEXT_OR_TEXTS, "files that this one builds on, relative to it; this one wins"),
         own("enforce", Shape::Map(&SANDBOX), "what no later layer can widen; in a system file only"),

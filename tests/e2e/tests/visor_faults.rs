@@ -182,6 +182,9 @@ fn keys_of_the_other_tool_are_told_or_refused_and_never_passed_over() {
         let said = place.says(&["steps", "--json"]);
         assert!(said.out.contains(r#"{"text":"not read, "#) && said.err.is_empty(), "{key}: {said:?}");
     }
+    let apart = place("workspace: {enabled: true, name: w}\nsteps:\n  a: {type: command, exec: 'touch ran'}\n");
+    let said = apart.says(&["steps"]);
+    assert!(said.code == 0 && apart.has("work/ran") && said.err.contains("`workspace` ("), "{said:?}");
     for (key, wanted) in [
         ("fail_if: 'output.x'", "unknown key `fail_if`; a step fails when its command returns another code than 0"),
         ("guarantee: 'x'", "ask at the end of `exec`"),

@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::document::{Definition, StepDefinition};
 use crate::model::{Limits, Ready, ReadyBy};
 use crate::rules;
-use crate::shape::{STEP, Shape};
+use crate::shape::{STEP, Shape, Table};
 use crate::tree::{Entry, Node, Value};
 use polder_facts::{Sourced, Span};
 use std::time::Duration;
@@ -127,15 +127,15 @@ impl Lower<'_> {
         step.changes.access = self.access(node);
         step.changes.env_set = self.env_values(node);
         step.changes.limits = self.step_limits(node);
-        step.unread = self.unread(node);
+        step.unread = self.unread(&STEP, node);
         step
     }
 
-    /// The keys of a step that only another tool reads.
-    fn unread(&self, node: &Node) -> Vec<Sourced<String>> {
+    /// The keys of a step, or of a file, that only another tool reads.
+    pub(super) fn unread(&self, table: &Table, node: &Node) -> Vec<Sourced<String>> {
         let keys = node.entries().iter().filter(|entry| {
-            let known = STEP.key(&entry.key, self.source.dialect);
-            known.is_some_and(|key| matches!(key.shape, Shape::Unread | Shape::UnreadName))
+            let known = table.key(&entry.key, self.source.dialect);
+            known.is_some_and(|key| matches!(key.shape, Shape::Unread | Shape::UnreadName | Shape::Opaque))
         });
         keys.map(|entry| self.sourced(entry.key.clone(), entry.line)).collect()
     }
