@@ -28,7 +28,7 @@ pub struct Log {
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The log cannot be written or read.
-    #[error("cannot {what} the audit log `{}`", path.display())]
+    #[error("cannot {what} the audit log `{}`: {source}; it needs room, and a directory that you can write", path.display())]
     Io {
         /// What was tried.
         what: &'static str,

@@ -85,6 +85,8 @@ fn what_cannot_be_recorded_does_not_start_where_that_is_required() {
         let said = required.says(&["run", "--", "touch", "ran"]);
         assert_eq!(said.code, 125, "{name}: {said:?}");
         assert!(said.err.contains("cannot be recorded, so it does not start"), "{name}: {}", said.err);
+        let remedies = ["; it needs room, and a directory that you can write", "; make it 0700"];
+        assert!(remedies.iter().any(|remedy| said.err.contains(remedy)), "{name}: {}", said.err);
         assert!(!required.has("work/ran"), "{name}");
         let best_effort = place("audit: best_effort\n");
         spoil(&best_effort);
