@@ -36,6 +36,11 @@ pub(crate) fn is_whiteout(stat: &Stat) -> bool {
 
 /// Opens a regular file of the layer, also one that its owner may not read.
 pub(crate) fn open_own_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+    look_into_own_file(directory, name).map(|(file, _)| file)
+}
+
+/// The same, with what there is to know about it.
+pub(crate) fn look_into_own_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<(File, Stat)> {
     match tree::open_file(directory, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             // The layer is ours; the bits are put back before anybody else looks.
@@ -52,12 +57,13 @@ pub(crate) fn open_own_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Resu
 
 /// Opens a regular file of the tree.
 pub(crate) fn open_host_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
-    tree::open_file(directory, name).and_then(regular)
+    tree::open_file(directory, name).and_then(regular).map(|(file, _)| file)
 }
 
-fn regular(file: File) -> io::Result<File> {
-    match tree::stat_of(file.as_fd())?.kind {
-        Kind::File => Ok(file),
+fn regular(file: File) -> io::Result<(File, Stat)> {
+    let stat = tree::stat_of(file.as_fd())?;
+    match stat.kind {
+        Kind::File => Ok((file, stat)),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
     }
 }

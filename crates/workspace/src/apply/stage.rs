@@ -4,9 +4,9 @@
 use super::Watch;
 use super::commit::is_as_before;
 use super::ground::{Ground, made_name};
-use crate::read::{open_host_file, open_own_file};
+use crate::read::{look_into_own_file, open_host_file};
 use crate::steps::{Act, Before, BeforeKind, Source, Step, Steps};
-use polder_sys::tree::{self, copy_data};
+use polder_sys::tree::{self, Stat, copy_data};
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::io;
@@ -142,9 +142,7 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<u64> {
             let (from, stat) = match source {
                 Source::Layer => {
                     let layer = ground.layer(step.path.parent())?;
-                    let file = open_own_file((*layer).as_fd(), step.path.name())?;
-                    let stat = tree::stat_of(file.as_fd())?;
-                    (file, stat)
+                    look_into_own_file((*layer).as_fd(), step.path.name())?
                 }
                 Source::Made => {
                     let file = tree::open_file(ground.undo.as_fd(), OsStr::new(&made_name(index)))?;
@@ -159,25 +157,36 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<u64> {
             if step.before.is_some() {
                 keep_attributes(ground, step, parent, name)?;
             }
-            own(ground, steps, step, parent, name)?;
+            let made = tree::stat_of(to.as_fd())?;
+            own(ground, steps, step, &aside, &made)?;
             to.set_permissions(Permissions::from_mode(*mode))?;
             tree::set_modified(directory, name, stat.modified)?;
-            return Ok(tree::stat_of(to.as_fd())?.inode);
+            return Ok(made.inode);
         }
     }
-    own(ground, steps, step, parent, name)?;
     let directory = ground.tree(parent)?;
-    Ok(tree::stat((*directory).as_fd(), name)?.inode)
+    let made = tree::stat((*directory).as_fd(), name)?;
+    own(ground, steps, step, &aside, &made)?;
+    Ok(made.inode)
 }
 
 /// For a root caller: a replaced file keeps its owner if the command's has the same, so that nobody's content becomes root's;
 /// everything else belongs to the owner of the tree.
-fn own(ground: &mut Ground, steps: &Steps, step: &Step, parent: &Path, name: &OsStr) -> io::Result<()> {
+fn own(ground: &mut Ground, steps: &Steps, step: &Step, aside: &Path, made: &Stat) -> io::Result<()> {
     let Some(owner) = steps.owner else { return Ok(()) };
-    let layer = ground.layer(step.path.parent())?;
-    let theirs = tree::stat((*layer).as_fd(), step.path.name())?;
-    let before = step.before.as_ref().map(|before| (before.uid, before.gid));
-    let (uid, gid) = before.filter(|before| *before == (theirs.uid, theirs.gid)).unwrap_or(owner);
+    let (uid, gid) = match &step.before {
+        None => owner,
+        Some(before) => {
+            let layer = ground.layer(step.path.parent())?;
+            let theirs = tree::stat((*layer).as_fd(), step.path.name())?;
+            Some((before.uid, before.gid)).filter(|before| *before == (theirs.uid, theirs.gid)).unwrap_or(owner)
+        }
+    };
+    // Most of what root makes for itself is root's already.
+    if (made.uid, made.gid) == (uid, gid) {
+        return Ok(());
+    }
+    let (parent, name) = split(aside)?;
     let directory = ground.tree(parent)?;
     tree::change_owner((*directory).as_fd(), name, uid, gid)
 }

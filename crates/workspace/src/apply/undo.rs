@@ -88,6 +88,10 @@ fn close_directories(ground: &mut Ground, steps: &Steps) -> io::Result<()> {
 
 /// Forgets what was kept for an apply that is begun again; what was made of hunks stays.
 pub(super) fn clear_kept(ground: &Ground, steps: &Steps) -> io::Result<()> {
+    // One that begins for the first time has nothing there, however many steps it has.
+    if tree::names(ground.undo.as_fd())?.is_empty() {
+        return Ok(());
+    }
     for index in 0..steps.steps.len() {
         forget_kept(ground, index)?;
     }
