@@ -77,7 +77,7 @@ fn an_image_has_its_own_path_and_home_and_no_daemon_hears_a_value() {
         let recipe = format!("FROM {}\\nENV PATH=/opt/bin:/bin HOME=/srv/own\\n", image());
         let keys = format!("engine: {}, dockerfile_inline: \"{recipe}\"", daemon.engine);
         place.write("work/polder.yaml", format!("sandboxes:\n  box: {{{keys}}}\nsandbox: box\n"));
-        let text = "echo $PATH $HOME $TOKEN; touch ~/made && touch begun; while ! test -e go; do sleep 0.1; done";
+        let text = "echo $PATH $HOME $TOKEN; echo $TOKEN >got; touch ~/made && touch begun; while ! test -e go; do sleep 0.1; done";
         let mut command =
             daemon.polder(&place, &["run", "--env", "TOKEN", "--env", "A=a-value", "--", "sh", "-c", text]);
         command.env("TOKEN", "a-secret-of-mine").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -87,7 +87,8 @@ fn an_image_has_its_own_path_and_home_and_no_daemon_hears_a_value() {
         let inspected = daemon.inspected(listed[0]["Id"].as_str().expect("a container"));
         place.write("work/go", "");
         let said = Said::from(polder.wait_with_output().expect("an end"));
-        assert_eq!((said.code, said.out.as_str()), (0, "/opt/bin:/bin /srv/own a-secret-of-mine\n"), "{said:?}");
+        assert_eq!((said.code, said.out.as_str()), (0, "/opt/bin:/bin /srv/own ***\n"), "{said:?}");
+        assert_eq!(place.read("work/got"), "a-secret-of-mine\n", "{}: it is there for the command", daemon.engine);
         for value in ["a-secret-of-mine", "a-value"] {
             assert!(!inspected.contains(value), "{}: {inspected}", daemon.engine);
             let control = daemon.inspected_with(&format!("TOKEN={value}"));
