@@ -376,8 +376,9 @@ fn take_step(
         Step::Directory { at, mode } => make_directory(at, *mode),
         Step::File { at, content, mode } => {
             let file = match create(at, *mode) {
-                // An empty one is there to be covered: so can be what an image has there.
-                Err(Errno(libc::EEXIST)) if content.is_empty() => return Ok(()),
+                // An empty one is there to be covered: so can be what an image has there. What nobody may read covers others,
+                // and is new.
+                Err(Errno(libc::EEXIST)) if content.is_empty() && *mode != 0 => return Ok(()),
                 answer => answer?,
             };
             write_all(file.as_fd(), content.to_bytes())
