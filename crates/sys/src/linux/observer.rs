@@ -168,7 +168,8 @@ impl<'a> Observer<'a> {
 }
 
 /// Which paths of the system would do for what, so that the hundredth process that reads the same library is not looked
-/// at as the first was. Only of the system: there is nothing that a command could exchange for something else.
+/// at as the first was. Only of the system, which is read-only: where a grant or an image lets a command write there, one
+/// that exchanges a file for a link that leads out is not told of. It is denied all the same.
 struct Known {
     marks: [Cell<u64>; KNOWN_MAX],
 }
@@ -183,7 +184,7 @@ impl Known {
 
     /// A number that stands for a path of the system and what is to be done with it.
     fn mark(path: &[u8], access: Access) -> Option<u64> {
-        const SYSTEM: [&[u8]; 4] = [b"/usr/", b"/lib", b"/etc/", b"/bin/"];
+        const SYSTEM: [&[u8]; 5] = [b"/usr/", b"/lib/", b"/lib64/", b"/etc/", b"/bin/"];
         const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
         const FNV_PRIME: u64 = 0x0100_0000_01b3;
         let step = |mark: u64, byte: &u8| (mark ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
