@@ -97,6 +97,20 @@ impl Place {
         self.dir.join("home")
     }
 
+    /// Makes a certificate for `localhost` in the home directory (`server.pem`, `server-key.pem`) that the authority in
+    /// `authority.pem` vouches for; `other.pem` is another one.
+    pub fn certify(&self) {
+        let sign = "for ca in authority other; do
+              openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$ca \\
+                -addext basicConstraints=critical,CA:TRUE -keyout $ca-key.pem -out $ca.pem || exit 1
+            done
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server-key.pem -out server.csr &&
+            echo subjectAltName=DNS:localhost >names && openssl x509 -req -in server.csr -CA authority.pem \\
+              -CAkey authority-key.pem -CAcreateserial -days 2 -extfile names -out server.pem";
+        let signed = self.command("sh").args(["-c", sign]).current_dir(self.home()).output().expect("openssl");
+        assert!(signed.status.success(), "{signed:?}");
+    }
+
     /// Writes a file, with its directories.
     pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.join(path);

@@ -77,15 +77,7 @@ impl Server {
 
     /// The same over TLS, with a certificate of the authority in `home/authority.pem`; `home/other.pem` is another one.
     fn over_tls(place: &Place) -> Self {
-        let sign = "for ca in authority other; do
-              openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$ca \\
-                -addext basicConstraints=critical,CA:TRUE -keyout $ca-key.pem -out $ca.pem || exit 1
-            done
-            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server-key.pem -out server.csr &&
-            echo subjectAltName=DNS:localhost >names && openssl x509 -req -in server.csr -CA authority.pem \\
-              -CAkey authority-key.pem -CAcreateserial -days 2 -extfile names -out server.pem";
-        let signed = place.command("sh").args(["-c", sign]).current_dir(place.home()).output().expect("openssl");
-        assert!(signed.status.success(), "{signed:?}");
+        place.certify();
         Self::with(place, &["3600", &place.home().display().to_string()])
     }
 

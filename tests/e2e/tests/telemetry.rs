@@ -280,15 +280,7 @@ server.serve_forever()
 #[test]
 fn a_collector_over_tls_is_believed_when_the_named_authority_vouches_for_it() {
     let place = Place::new();
-    let sign = "for ca in authority other; do
-          openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$ca \\
-            -addext basicConstraints=critical,CA:TRUE -keyout $ca-key.pem -out $ca.pem || exit 1
-        done
-        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server-key.pem -out server.csr &&
-        echo subjectAltName=DNS:localhost >names && openssl x509 -req -in server.csr -CA authority.pem \\
-          -CAkey authority-key.pem -CAcreateserial -days 2 -extfile names -out server.pem";
-    let signed = place.command("sh").args(["-c", sign]).current_dir(place.home()).output().expect("openssl");
-    assert!(signed.status.success(), "{signed:?}");
+    place.certify();
     let mut server = place.command("python3");
     server.args(["-c", OVER_TLS]).current_dir(place.home()).stdout(std::process::Stdio::piped());
     let mut server = Killed(server.spawn().expect("python3"));
