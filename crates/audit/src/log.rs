@@ -276,7 +276,16 @@ impl Log {
 
     /// The whole log at one moment: nobody writes meanwhile.
     pub(crate) fn read(&self) -> Result<Whole, AuditError> {
-        let _lock = self.lock_shared()?;
+        let lock = self.lock_shared()?;
+        let whole = self.read_files();
+        if lock.is_none() && self.directory.join(LOCK).exists() {
+            // The first writer of all came in between: what was read may be of two moments.
+            return self.read();
+        }
+        whole
+    }
+
+    fn read_files(&self) -> Result<Whole, AuditError> {
         let head = self.head();
         let mut lines = Vec::new();
         for path in self.files()? {

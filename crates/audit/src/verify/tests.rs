@@ -132,3 +132,19 @@ fn a_log_that_is_being_written_is_whole_all_the_time() {
     });
     assert_eq!(verify(&place.log(), None).unwrap().records, 400);
 }
+
+#[test]
+fn a_log_that_begins_while_it_is_read_is_whole() {
+    for _ in 0..300 {
+        let place = Place::new();
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                let log = place.log().with_sync(|_| Ok(()));
+                log.append(Kind::RunBegin, &json!({})).unwrap();
+            });
+            while !first.is_finished() {
+                assert_eq!(verify(&place.log(), None).unwrap().findings, []);
+            }
+        });
+    }
+}
