@@ -33,6 +33,9 @@ const RESOLVE_NO_SYMLINKS: u64 = 0x04;
 const RESOLVE_BENEATH: u64 = 0x08;
 const RESOLVE_IN_ROOT: u64 = 0x10;
 
+/// How often a path is looked up that others disturb. Each try takes microseconds, and one of them is undisturbed.
+const TRIES_MAX: u32 = 10_000;
+
 #[repr(C)]
 struct MountAttr {
     set: u64,
@@ -51,8 +54,18 @@ struct OpenHow {
 /// A place for a path that is looked up from `dir`.
 fn open_how(dir: i32, path: &CStr, flags: i32, resolve: u64) -> Result<OwnedFd, Errno> {
     let how = OpenHow { flags: (flags | libc::O_CLOEXEC) as u64, mode: 0, resolve };
-    // SAFETY: `path` and `how` outlive the call; the size passed is that of `OpenHow`.
-    check_fd(unsafe { libc::syscall(libc::SYS_openat2, dir, path.as_ptr(), &raw const how, size_of::<OpenHow>()) })
+    let mut tries = 1;
+    loop {
+        // SAFETY: `path` and `how` outlive the call; the size passed is that of `OpenHow`.
+        let place = check_fd(unsafe {
+            libc::syscall(libc::SYS_openat2, dir, path.as_ptr(), &raw const how, size_of::<OpenHow>())
+        });
+        match place {
+            // Somebody on this machine mounted or renamed something while a `..` was on the way: the kernel asks for another try.
+            Err(Errno(libc::EAGAIN)) if tries < TRIES_MAX => tries += 1,
+            answer => return answer,
+        }
+    }
 }
 
 /// A handle on an absolute host path of which no component may be a symbolic link.
@@ -301,4 +314,34 @@ pub(crate) fn become_root() -> Result<(), Errno> {
     check_int(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) })?;
     // SAFETY: the path is a static string.
     check_int(unsafe { libc::chdir(c"/".as_ptr()) }).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::fd::AsFd;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_way_up_is_found_while_others_rename() {
+        let place = std::env::temp_dir().join(format!("polder-way-up-{}", std::process::id()));
+        fs::create_dir_all(place.join("a")).expect("a directory");
+        let tree = fs::File::open(&place).expect("the directory");
+        let path = std::ffi::CString::new(format!("{}a", "a/../".repeat(200))).expect("a path");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    fs::create_dir(place.join("x")).expect("made");
+                    fs::rename(place.join("x"), place.join("y")).expect("renamed");
+                    fs::remove_dir(place.join("y")).expect("removed");
+                }
+            });
+            let found: Result<Vec<_>, _> = (0..2_000).map(|_| open_beneath(tree.as_fd(), &path).map(drop)).collect();
+            done.store(true, Ordering::Relaxed);
+            found.expect("every time");
+        });
+        fs::remove_dir_all(&place).expect("removed");
+    }
 }
