@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest answer that is taken as a whole.
 const ANSWER_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -21,6 +22,10 @@ const ANSWER_BYTES_MAX: u64 = 32 * 1024 * 1024;
 const MESSAGE_BYTES_MAX: u64 = 64 * 1024;
 /// How much of a stream is sent at once.
 const SENT_BYTES: usize = 64 * 1024;
+/// How often a question is asked at which a daemon fails.
+const TRIES_MAX: u32 = 4;
+/// How long the first pause in between is.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A daemon at a socket. Holds no connection: every request makes its own, so that none can spoil the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +102,22 @@ impl Client {
         self.version
     }
 
-    /// Asks, and reads the answer as one value.
+    /// Asks a question. One at which the daemon itself fails is asked again: Podman trips over an image that somebody else
+    /// removes at that moment, and a question changes nothing.
+    pub(super) fn ask<T: DeserializeOwned>(&self, target: &Target, deadline: Deadline) -> Result<T, ApiError> {
+        let mut tries = 1;
+        loop {
+            match self.value(Method::Get, target, Sent::Nothing, deadline) {
+                Err(ApiError::Refused { status: 500, .. }) if tries < TRIES_MAX => {
+                    std::thread::sleep(PAUSE * tries);
+                    tries += 1;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Asks for something to be done, and reads the answer as one value.
     pub(super) fn value<T: DeserializeOwned>(
         &self,
         method: Method,

@@ -164,7 +164,7 @@ impl Client {
 
     /// What the daemon knows of it.
     pub(crate) fn inspect_container(&self, id: &ObjectName, deadline: Deadline) -> Result<Inspected, ApiError> {
-        self.value(Method::Get, &Target::object("/containers", id, "/json"), Sent::Nothing, deadline)
+        self.ask(&Target::object("/containers", id, "/json"), deadline)
     }
 
     /// Waits for it, at most until the deadline.
@@ -225,7 +225,7 @@ impl Client {
     /// The containers that have all these labels, `name` or `name=value`, whatever they do.
     pub(crate) fn list_containers(&self, labels: &[String], deadline: Deadline) -> Result<Vec<Listed>, ApiError> {
         let target = Target::fixed("/containers/json").with("all", "1").with("filters", &by_labels(labels));
-        self.value(Method::Get, &target, Sent::Nothing, deadline)
+        self.ask(&target, deadline)
     }
 
     /// Its streams, both ways. The deadline is for getting them, not for using them.

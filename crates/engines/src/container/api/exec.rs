@@ -55,6 +55,6 @@ impl Client {
 
     /// How it is doing.
     pub(crate) fn inspect_exec(&self, exec: &ObjectName, deadline: Deadline) -> Result<ExecState, ApiError> {
-        self.value(Method::Get, &Target::object("/exec", exec, "/json"), Sent::Nothing, deadline)
+        self.ask(&Target::object("/exec", exec, "/json"), deadline)
     }
 }

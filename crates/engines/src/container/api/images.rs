@@ -142,7 +142,7 @@ impl Client {
     /// What the daemon knows of an image; [`ApiError::is_absent`] where it has none of this name.
     pub(crate) fn inspect_image(&self, name: &ImageName, deadline: Deadline) -> Result<ImageFacts, ApiError> {
         let ImageWire { id, os, architecture, config, repo_tags } =
-            self.value(Method::Get, &Target::image(name, "/json"), Sent::Nothing, deadline)?;
+            self.ask(&Target::image(name, "/json"), deadline)?;
         let ConfigWire { env, user, working_dir, entrypoint, cmd, labels, volumes } = config.unwrap_or_default();
         Ok(ImageFacts {
             id: if id.starts_with("sha256:") { id } else { format!("sha256:{id}") },
@@ -166,7 +166,7 @@ impl Client {
             // A build of Podman's takes a short name for one of this machine's, where Docker's interface would add a registry.
             Dialect::Podman => Target::own_image(name, "/json"),
         };
-        match self.value(Method::Get, &target, Sent::Nothing, deadline) {
+        match self.ask(&target, deadline) {
             Ok(BaseWire { id, os, architecture, config }) => {
                 let platform = format!("{}/{}", os.unwrap_or_default(), architecture.unwrap_or_default());
                 Ok(Some(BaseFacts { id, platform, triggers: config.unwrap_or_default().on_build }))
@@ -179,7 +179,7 @@ impl Client {
     /// All images that have these labels, also those that nobody named.
     pub(crate) fn list_images(&self, labels: &[String], deadline: Deadline) -> Result<Vec<ListedImage>, ApiError> {
         let target = Target::fixed("/images/json").with("all", "1").with("filters", &by_labels(labels));
-        let list: Vec<ListedWire> = self.value(Method::Get, &target, Sent::Nothing, deadline)?;
+        let list: Vec<ListedWire> = self.ask(&target, deadline)?;
         let listed = |ListedWire { id, created, repo_tags }| ListedImage {
             id,
             created_seconds: created.unwrap_or(0),

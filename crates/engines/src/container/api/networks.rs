@@ -73,6 +73,6 @@ impl Client {
     /// The networks that have all these labels.
     pub(crate) fn list_networks(&self, labels: &[String], deadline: Deadline) -> Result<Vec<NetworkFacts>, ApiError> {
         let target = Target::fixed("/networks").with("filters", &by_labels(labels));
-        self.value(Method::Get, &target, Sent::Nothing, deadline)
+        self.ask(&target, deadline)
     }
 }

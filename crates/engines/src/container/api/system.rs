@@ -125,8 +125,8 @@ impl Client {
 
     /// What the daemon is and can do.
     pub(crate) fn facts(&self, deadline: Deadline) -> Result<DaemonFacts, ApiError> {
-        let version: VersionWire = self.value(Method::Get, &Target::fixed("/version"), Sent::Nothing, deadline)?;
-        let info: InfoWire = self.value(Method::Get, &Target::fixed("/info"), Sent::Nothing, deadline)?;
+        let version: VersionWire = self.ask(&Target::fixed("/version"), deadline)?;
+        let info: InfoWire = self.ask(&Target::fixed("/info"), deadline)?;
         facts(version, info)
     }
 }

@@ -52,7 +52,7 @@ impl Client {
 
     /// What the daemon knows of it.
     pub(crate) fn inspect_volume(&self, name: &ObjectName, deadline: Deadline) -> Result<VolumeFacts, ApiError> {
-        self.value(Method::Get, &Target::object("/volumes", name, ""), Sent::Nothing, deadline)
+        self.ask(&Target::object("/volumes", name, ""), deadline)
     }
 
     /// Removes a volume; one that is gone is no error, one that a container uses is.
@@ -66,7 +66,7 @@ impl Client {
     /// The volumes that have all these labels.
     pub(crate) fn list_volumes(&self, labels: &[String], deadline: Deadline) -> Result<Vec<VolumeFacts>, ApiError> {
         let target = Target::fixed("/volumes").with("filters", &by_labels(labels));
-        let list: ListWire = self.value(Method::Get, &target, Sent::Nothing, deadline)?;
+        let list: ListWire = self.ask(&target, deadline)?;
         Ok(list.volumes.unwrap_or_default())
     }
 }

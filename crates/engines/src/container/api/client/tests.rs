@@ -33,6 +33,23 @@ fn a_daemons_own_words_come_back() {
 }
 
 #[test]
+fn a_question_is_asked_again_where_the_daemon_fails_and_nothing_else_is() {
+    let failed = || answer("500 Internal Server Error", r#"{"message":"nil pointer dereference"}"#);
+    let name: ImageName = "x".parse().expect("a name");
+    let (daemon, client) = Daemon::saying_in_turn(vec![failed(), failed(), answer("200 OK", r#"{"Id":"sha256:1"}"#)]);
+    assert_eq!(client.inspect_image(&name, soon()).expect("an image").id, "sha256:1");
+    assert_eq!(daemon.heard().matches("GET /images/x").count(), 3);
+    let (daemon, client) = Daemon::saying_in_turn(vec![failed(); 4]);
+    let error = client.inspect_image(&name, soon()).expect_err("it fails for good");
+    assert_eq!(error.to_string(), "nil pointer dereference");
+    daemon.heard();
+    // What changes something is done once.
+    let (daemon, client) = Daemon::saying_in_turn(vec![failed()]);
+    client.create_container(&id(), &serde_json::json!({}), soon()).expect_err("failed");
+    daemon.heard();
+}
+
+#[test]
 fn an_answer_that_is_not_the_value_is_an_error() {
     for body in ["", "{", "[]", r#"{"Id":5}"#, r#"{"Id":"../x"}"#] {
         let (daemon, client) = Daemon::saying(answer("201 Created", body));
