@@ -1,5 +1,7 @@
 //! The container daemons that this machine declares.
 
+mod made;
+
 use crate::place::{Place, Said};
 use libtest_mimic::{Arguments, Trial};
 use std::io::{Read, Write};
@@ -71,6 +73,9 @@ impl Daemon {
 
     /// The binary with these arguments, not started.
     pub fn polder(&self, place: &Place, arguments: &[&str]) -> Command {
+        if self.engine == "docker" {
+            made::listen(self.socket());
+        }
         let mut command = place.polder(arguments);
         command.env(self.variable, &self.address).env("POLDER_TRUST_PROJECT", "1");
         command
@@ -100,12 +105,9 @@ impl Daemon {
         let told = match self.engine {
             "podman" => self.asked("GET", &format!("libpod/events?stream=false&since={since}")),
             // Until the end of this second, so that nothing of it is left out.
-            _ => self.asked("GET", &format!("events?since={since}&until={}", now + 1)),
+            _ => self.asked("GET", &format!("events?since={since}&until={}&{}", now + 1, made::FILTER)),
         };
-        let owner = pid.to_string();
-        let events = told.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-        let made = events.filter(|event| event["Action"] == "create" && event["Type"] == "container");
-        made.filter(|event| event["Actor"]["Attributes"]["polder.owner"] == owner.as_str()).count()
+        made::count(self.socket(), &told, pid)
     }
 
     /// Everything that the daemon knows of a container.
