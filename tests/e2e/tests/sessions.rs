@@ -144,18 +144,19 @@ fn a_command_cannot_reach_another_of_its_session() {
         let place = Place::new();
         // Wherever it can write.
         let leaves = "find / -type d 2>/dev/null | while read -r d; do touch \"$d/left\"; done 2>/dev/null; \
-                      echo $(readlink /proc/$$/fd/1) >streams; touch /workspace/left; while ! test -e go; do sleep 0.1; done; echo unharmed";
+                      echo $(readlink /proc/$$/fd/1) >streams; touch all; while ! test -e go; do sleep 0.1; done; echo unharmed";
         let text = format!(
             "steps:\n  first: {{exec: '{leaves}', env: {{SAID: first-secret}}}}\n  \
-             second: {{exec: 'while ! test -e left; do sleep 0.1; done; {SEARCH}; kill -9 -1; touch go', \
+             second: {{exec: 'while ! test -e seen; do sleep 0.1; done; {SEARCH}; kill -9 -1; touch go', \
              env: {{SAID: second-secret}}}}\n  after: {{exec: 'touch go; {SEARCH}', depends_on: [second], if: always()}}\n"
         );
         configure(&daemon, &place, "", &text);
         let polder = started(&daemon, &place);
-        until("the first step", || place.has("work/left"));
+        until("the first step", || place.has("work/all"));
         let id = polder.id();
         assert!(on_this_host("SAID=first-secret"), "the control: whoever sees its process sees its variable");
         assert!(!inspected(&daemon, id).contains("first-secret"), "the daemon is told nothing of it");
+        place.write("work/seen", "");
         let said = polder.end();
         assert_eq!(daemon.made_by(id), 1, "the control: they were in the same container");
         assert!(said.out.contains("unharmed\n"), "{said:?}");
