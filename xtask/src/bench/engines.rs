@@ -25,7 +25,7 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
             Some(reason) => unmeasured.push(format!("- {}: {reason}\n", engine.id)),
         }
     }
-    let times = interleaved(&cases, rounds, &|| ())?;
+    let times = interleaved(&cases, rounds, &|_| ())?;
     let mut text = starts(&cases, &times, BASE);
     if !unmeasured.is_empty() {
         text.push_str("\nNot measured, because the built-in policy is refused here:\n\n");

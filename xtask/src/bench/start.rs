@@ -53,6 +53,6 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         Case::new("bubblewrap", bubblewrap(directory)),
         Case::new("polder native", [vec![polder_text], run.to_vec()].concat()),
     ];
-    let times = interleaved(&cases, rounds, &|| ())?;
+    let times = interleaved(&cases, rounds, &|_| ())?;
     Ok(starts(&cases, &times, 1))
 }

@@ -25,13 +25,20 @@ impl Case {
     }
 }
 
-/// Runs every case once per round, in turn, and gives each case's times, sorted.
-pub(super) fn interleaved(cases: &[Case], rounds: usize, prepare: &dyn Fn()) -> Result<Vec<Vec<Duration>>, String> {
+/// Runs every case once per round, each round beginning with another one, so that none always follows the same, and gives
+/// each case's times in the order of the rounds. `prepare` is told which case comes.
+pub(super) fn interleaved(
+    cases: &[Case],
+    rounds: usize,
+    prepare: &dyn Fn(usize),
+) -> Result<Vec<Vec<Duration>>, String> {
     let mut times = vec![Vec::with_capacity(rounds); cases.len()];
     // The first rounds warm the caches and are not counted.
     for round in 0..rounds + 2 {
-        for (case, times) in cases.iter().zip(&mut times) {
-            prepare();
+        for turn in 0..cases.len() {
+            let number = (turn + round) % cases.len();
+            let case = &cases[number];
+            prepare(number);
             let mut command = case.call();
             // What polder says about a run is not worth a thousand lines; a failure is told by its code.
             command.stderr(Stdio::null());
@@ -42,20 +49,29 @@ pub(super) fn interleaved(cases: &[Case], rounds: usize, prepare: &dyn Fn()) -> 
                 return Err(format!("{} ended with {status}", case.name));
             }
             if round >= 2 {
-                times.push(time);
+                times[number].push(time);
             }
         }
-    }
-    for times in &mut times {
-        times.sort();
     }
     Ok(times)
 }
 
-/// A value of a sorted list by its rank.
+/// A value by its rank.
 pub(super) fn rank(times: &[Duration], share: f64) -> Duration {
-    let index = ((times.len() as f64 - 1.0) * share).round() as usize;
-    times[index.min(times.len() - 1)]
+    let mut sorted = times.to_vec();
+    sorted.sort();
+    let index = ((sorted.len() as f64 - 1.0) * share).round() as usize;
+    sorted[index.min(sorted.len() - 1)]
+}
+
+/// The median of what a case takes of what another one takes in the same round: a machine that is slow for a while is
+/// slow for both.
+pub(super) fn ratio(times: &[Duration], base: &[Duration]) -> f64 {
+    let ratios = times.iter().zip(base).map(|(time, base)| time.as_secs_f64() / base.as_secs_f64());
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    let middle = ratios.len() / 2;
+    if ratios.len().is_multiple_of(2) { (ratios[middle - 1] + ratios[middle]) / 2.0 } else { ratios[middle] }
 }
 
 pub(super) fn millis(time: Duration) -> f64 {

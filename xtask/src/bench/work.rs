@@ -1,10 +1,11 @@
 //! What working costs: five workloads, bare and inside, each repeated until the start does not matter.
 
-use super::table::{Case, interleaved, millis, rank};
+use super::table::{Case, interleaved, millis, rank, ratio};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// A workload: its name, what prepares the directory once, and what is measured.
 pub(super) const WORKLOADS: [(&str, &str, &str); 5] = [
@@ -45,10 +46,10 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         eprintln!("  {name}");
         let flags = OBSERVE.map(|observe| ["--observe", observe]);
         let flags: Vec<&[&str]> = flags.iter().map(<[&str; 2]>::as_slice).collect();
-        let medians = medians(polder, &flags, place, work, rounds)?;
-        let times: Vec<_> = medians.iter().map(|median| format!("{median:.0}")).collect();
-        let ratios: Vec<_> = medians[1..].iter().map(|median| format!("{:.3}", median / medians[0])).collect();
-        let _ = writeln!(text, "| {name} | {} | {} |", times.join(" | "), ratios.join(" | "));
+        let times = times(polder, &flags, place, work, rounds)?;
+        let medians: Vec<_> = times.iter().map(|times| format!("{:.0}", millis(rank(times, 0.5)))).collect();
+        let ratios: Vec<_> = times[1..].iter().map(|inside| format!("{:.3}", ratio(inside, &times[0]))).collect();
+        let _ = writeln!(text, "| {name} | {} | {} |", medians.join(" | "), ratios.join(" | "));
         Ok(())
     };
     for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
@@ -79,14 +80,14 @@ pub(super) fn shell(place: &Path, script: &str) -> Result<(), String> {
     }
 }
 
-/// The medians of a script in milliseconds: bare, and inside with each of the flags. All get the same few variables.
-pub(super) fn medians(
+/// The times of a script: bare, and inside with each of the flags. All get the same few variables.
+pub(super) fn times(
     polder: &Path,
     flags: &[&[&str]],
     place: &Path,
     work: &str,
     rounds: usize,
-) -> Result<Vec<f64>, String> {
+) -> Result<Vec<Vec<Duration>>, String> {
     let place_text = place.display().to_string();
     let bare = format!("cd '{place_text}' && {work}");
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -100,9 +101,8 @@ pub(super) fn medians(
         cases.push(case);
     }
     // Each round finds nothing of an earlier one.
-    let settle = || drop(Command::new("sh").args(["-c", "rm -rf w.*"]).current_dir(place).status());
-    let times = interleaved(&cases, rounds, &settle)?;
-    Ok(times.iter().map(|times| millis(rank(times, 0.5))).collect())
+    let settle = |_| drop(Command::new("sh").args(["-c", "rm -rf w.*"]).current_dir(place).status());
+    interleaved(&cases, rounds, &settle)
 }
 
 /// The peaks of polder and of the shim while a command runs.
@@ -113,7 +113,7 @@ fn memory(polder: &Path, directory: &Path) -> Result<String, String> {
         .args(["--", "sleep", "1"])
         .spawn()
         .map_err(|error| error.to_string())?;
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500));
     let peak = |pid: &str| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:").map(str::trim).map(str::to_owned));

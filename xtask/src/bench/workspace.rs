@@ -1,12 +1,12 @@
 //! What it costs to keep changes apart: the start on a large tree, five workloads on a layer, a look at what changed, and taking
 //! it over.
 
-use super::table::{Case, interleaved, starts};
-use super::work::{WORKLOADS, medians, repository, shell};
-use std::cell::Cell;
+use super::table::{Case, interleaved, millis, rank, ratio, starts};
+use super::work::{WORKLOADS, repository, shell, times};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// As many files as a large repository has.
 const TREE: &str = "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 | xargs touch); done";
@@ -30,8 +30,10 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         let place = ground.join(index.to_string());
         repository(&place, prepare)?;
         let rounds = (rounds * WORK_ROUNDS / 100).max(3);
-        let medians = medians(polder, &[&["--discard"]], &place, work, rounds)?;
-        let _ = writeln!(text, "| {name} | {:.0} | {:.0} | {:.3} |", medians[0], medians[1], medians[1] / medians[0]);
+        let times = times(polder, &[&["--discard"]], &place, work, rounds)?;
+        let [bare, inside] = [&times[0], &times[1]];
+        let median = |times: &[Duration]| millis(rank(times, 0.5));
+        let _ = writeln!(text, "| {name} | {:.0} | {:.0} | {:.3} |", median(bare), median(inside), ratio(inside, bare));
     }
     text.push_str(&apply(polder, &ground.join("apply"), rounds)?);
     Ok(text)
@@ -54,7 +56,7 @@ fn diff(polder: &Path, large: &Path, small: &Path, rounds: usize) -> Result<Stri
         Ok(case)
     };
     let cases = [case("diff of one file, 50 files", small)?, case("the same, 50,000 files", large)?];
-    let times = interleaved(&cases, rounds, &|| ())?;
+    let times = interleaved(&cases, rounds, &|_| ())?;
     Ok(format!("\n{}", starts(&cases, &times, 0)))
 }
 
@@ -77,10 +79,8 @@ fn apply(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
     }
     let clean = format!("rm -rf copy new; '{polder_text}' workspace discard bench >/dev/null 2>&1");
     // What is copied is there; only what is taken over has to be made anew.
-    let calls = Cell::new(0_usize);
-    let prepare = || {
-        calls.set(calls.get() + 1);
-        if calls.get() % cases.len() == 1 {
+    let prepare = |number: usize| {
+        if number == 0 {
             drop(fs::remove_dir_all(place.join("copy")));
             return;
         }
@@ -114,6 +114,6 @@ fn start(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
     for case in &mut cases {
         case.env.push(("XDG_STATE_HOME".to_owned(), state.clone()));
     }
-    let times = interleaved(&cases, rounds, &|| ())?;
+    let times = interleaved(&cases, rounds, &|_| ())?;
     Ok(starts(&cases, &times, 0))
 }
