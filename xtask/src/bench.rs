@@ -47,11 +47,14 @@ fn measure(what: &str, rounds: usize, keep: bool) -> Outcome {
     let polder = copy(&run::build()?, &shared.path().join("polder"))?;
     // Containers are measured where daemons can be started for it.
     let daemons = if what == "engines" && machine::is_root() {
-        copy(&run::build_example(sessions::PROGRAM)?, &shared.path().join(sessions::PROGRAM))?;
+        copy(&run::build_example("polder", sessions::PROGRAM)?, &shared.path().join(sessions::PROGRAM))?;
         Some(Daemons::start()?)
     } else {
         None
     };
+    if what == "work" {
+        copy(&run::build_example("polder-sys", work::FLOOR)?, &shared.path().join(work::FLOOR))?;
+    }
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let own = copy(&own, &shared.path().join("xtask"))?;
     let mut text = heading(what, rounds);

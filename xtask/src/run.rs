@@ -32,9 +32,9 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     build_static(&["--package", "polder-cli"]).map(|release| release.join("polder"))
 }
 
-/// The same for an example of the library.
-pub(crate) fn build_example(name: &str) -> Result<PathBuf, String> {
-    build_static(&["--package", "polder", "--example", name]).map(|release| release.join("examples").join(name))
+/// The same for an example of a package.
+pub(crate) fn build_example(package: &str, name: &str) -> Result<PathBuf, String> {
+    build_static(&["--package", package, "--example", name]).map(|release| release.join("examples").join(name))
 }
 
 /// The same program with the names of its functions. Only the last step of the build differs: the names have a part that

@@ -2,7 +2,7 @@
 //! engines with our shim.
 #![forbid(unsafe_code)]
 
-use polder_e2e::{Place, Said};
+use polder_e2e::{Place, Said, is_root};
 use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -299,8 +299,21 @@ fn a_name_that_nobody_answers_for() {
 #[test]
 fn a_limit_and_its_next_step() {
     let place = Place::new();
+    let mut limits = vec![
+        ("timeout", "2s", "sleep 3"),
+        ("output", "2K", "head -c 3000 /dev/zero"),
+        ("disk", "4M", "head -c 6000000 /dev/zero >/tmp/full"),
+    ];
+    if is_root() {
+        // What only a cgroup counts, which an ordinary user has none of here.
+        limits.push(("memory", "64M", "python3 -c 'x = bytearray(90_000_000)'"));
+        let many = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done; wait; test -z \"$(jobs -p)\"";
+        limits.push(("pids", "10", many));
+    }
     for engine in ENGINES {
-        with_grant(&place, engine, &["--timeout", "2s"], "sleep 3", "limit", "timeout");
+        for (limit, value, script) in &limits {
+            with_grant(&place, engine, &[&format!("--{limit}"), value], script, "limit", limit);
+        }
     }
 }
 

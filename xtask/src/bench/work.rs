@@ -36,19 +36,28 @@ pub(super) const WORKLOADS: [(&str, &str, &str); 5] = [
 
 /// How a run is watched, each of which is measured.
 const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
+/// What is measured beside them: the price of Landlock and of a filter, whoever asks for them.
+pub(super) const FLOOR: &str = "floor";
 
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
-    let mut text = "| workload | bare ms | off ms | cheap ms | exact ms | off ÷ bare | cheap ÷ bare | exact ÷ bare |\n\
-                    |---|---|---|---|---|---|---|---|\n"
-        .to_owned();
+    let floor = polder.with_file_name(FLOOR);
+    let names = ["floor", "off", "cheap", "exact"];
+    let mut text = format!(
+        "| workload | bare ms | {} | {} | cheap ÷ floor |\n|---|---|{}---|\n",
+        names.map(|name| format!("{name} ms")).join(" | "),
+        names.map(|name| format!("{name} ÷ bare")).join(" | "),
+        "---|".repeat(2 * names.len()),
+    );
     let mut row = |name: &str, place: &Path, work: &str| -> Result<(), String> {
         eprintln!("  {name}");
         let flags = OBSERVE.map(|observe| ["--observe", observe]);
         let flags: Vec<&[&str]> = flags.iter().map(<[&str; 2]>::as_slice).collect();
-        let times = times(polder, &flags, place, work, rounds)?;
+        let times = times(polder, &flags, Some(&floor), place, work, rounds)?;
         let medians: Vec<_> = times.iter().map(|times| format!("{:.0}", millis(rank(times, 0.5)))).collect();
-        let ratios: Vec<_> = times[1..].iter().map(|inside| format!("{:.3}", ratio(inside, &times[0]))).collect();
+        let against = |base: usize, inside: &[Duration]| format!("{:.3}", ratio(inside, &times[base]));
+        let mut ratios: Vec<_> = times[1..].iter().map(|inside| against(0, inside)).collect();
+        ratios.push(against(1, &times[3]));
         let _ = writeln!(text, "| {name} | {} | {} |", medians.join(" | "), ratios.join(" | "));
         Ok(())
     };
@@ -80,10 +89,12 @@ pub(super) fn shell(place: &Path, script: &str) -> Result<(), String> {
     }
 }
 
-/// The times of a script: bare, and inside with each of the flags. All get the same few variables.
+/// The times of a script: bare, by the program that stands for the least, and inside with each of the flags. All get the
+/// same few variables.
 pub(super) fn times(
     polder: &Path,
     flags: &[&[&str]],
+    floor: Option<&Path>,
     place: &Path,
     work: &str,
     rounds: usize,
@@ -92,7 +103,12 @@ pub(super) fn times(
     let bare = format!("cd '{place_text}' && {work}");
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let path = "PATH=/usr/local/bin:/usr/bin:/bin";
-    let mut cases = vec![Case::new("bare", words(&["env", "-i", path, "HOME=/tmp", "sh", "-c", &bare]))];
+    let plain: &[&str] = &["env", "-i", path, "HOME=/tmp"];
+    let mut cases = vec![Case::new("bare", words(&[plain, &["sh", "-c", &bare]].concat()))];
+    if let Some(floor) = floor {
+        let below = format!("cd '{place_text}' && exec '{}' sh -c \"$1\"", floor.display());
+        cases.push(Case::new(FLOOR, words(&[plain, &["sh", "-c", &below, "sh", work]].concat())));
+    }
     for flags in flags {
         let run: &[&str] = &[&polder.display().to_string(), "run", "-C", &place_text];
         let mut case = Case::new(flags.join(" "), words(&[run, flags, &["--", "sh", "-c", work]].concat()));

@@ -30,7 +30,7 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         let place = ground.join(index.to_string());
         repository(&place, prepare)?;
         let rounds = (rounds * WORK_ROUNDS / 100).max(3);
-        let times = times(polder, &[&["--discard"]], &place, work, rounds)?;
+        let times = times(polder, &[&["--discard"]], None, &place, work, rounds)?;
         let [bare, inside] = [&times[0], &times[1]];
         let median = |times: &[Duration]| millis(rank(times, 0.5));
         let _ = writeln!(text, "| {name} | {:.0} | {:.0} | {:.3} |", median(bare), median(inside), ratio(inside, bare));
