@@ -1,7 +1,8 @@
 //! `polder run --cow`: the tree stays as it is, and polder says where the changes are.
 #![forbid(unsafe_code)]
 
-use polder_e2e::Place;
+use polder_e2e::{Place, Said};
+use std::process::Stdio;
 
 #[test]
 fn the_tree_stays_and_the_next_command_is_told() {
@@ -121,4 +122,38 @@ fn steps_of_another_tool_find_their_workspace_by_its_names() {
     assert_eq!(said.out, names, "{said:?}");
     let direct = place.says(&[&["run", "-s", "b"][..], &print].concat());
     assert_eq!(direct.out, "", "{direct:?}");
+}
+
+#[test]
+fn a_hundred_runs_at_once_have_a_hundred_workspaces() {
+    const RUNS: usize = 100;
+    let place = Place::new();
+    place.write("work/file", "old\n");
+    std::fs::create_dir(place.dir().join("met")).expect("a directory");
+    let bind = format!("{}:/met:rw", place.dir().join("met").display());
+    // Nobody goes on before everybody is there.
+    let script =
+        "echo $1 > file; : > /met/$1; while test $(ls /met | wc -l) -lt $2; do sleep 0.1; done; cat file; rm file";
+    let count = RUNS.to_string();
+    let runs: Vec<_> = (0..RUNS)
+        .map(|number| {
+            let (name, number) = (format!("w{number}"), number.to_string());
+            let flags = ["run", "--workspace", &name, "--bind", &bind, "--", "sh", "-c", script, "sh", &number, &count];
+            place.polder(&flags).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder")
+        })
+        .collect();
+    for (number, run) in runs.into_iter().enumerate() {
+        let said = Said::from(run.wait_with_output().expect("an end"));
+        assert_eq!((said.code, said.out.as_str()), (0, format!("{number}\n").as_str()), "{said:?}");
+    }
+    assert_eq!((place.read("work/file").as_str(), place.names()), ("old\n", vec!["file".to_owned()]));
+    let listed = place.says(&["workspace", "list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed.out).expect("JSON");
+    assert_eq!(listed["workspaces"].as_array().map(Vec::len), Some(RUNS), "{listed}");
+    for number in [0, RUNS / 2, RUNS - 1] {
+        let name = format!("w{number}");
+        let said = place.says(&["workspace", "diff", "--stat", &name]);
+        assert!(said.code == 0 && said.out.contains("file"), "{said:?}");
+        assert_eq!(place.says(&["workspace", "discard", &name]).code, 0);
+    }
 }
