@@ -31,6 +31,9 @@ pub(crate) enum Apart {
     Gone,
     /// It has something that was not copied.
     Unseen,
+    /// It has a directory with more in it than was copied, where the command made something else. Taking that would take
+    /// the rest away with it, so nothing forces it.
+    Full,
 }
 
 impl Apart {
@@ -39,6 +42,9 @@ impl Apart {
             Self::Differs => "the tree has something else there than the command saw",
             Self::Gone => "the host removed or renamed it since the run began",
             Self::Unseen => "the tree has something there that the command could not see",
+            Self::Full => {
+                "the tree has a directory there that holds what the command could not see; move that away first"
+            }
         }
     }
 }
@@ -60,8 +66,37 @@ pub(crate) fn onto_tree(changes: Vec<Change>, three: Three<'_>, known: &Known) -
         }
         onto.changes.push(change);
     }
+    make_what_it_lies_in(&mut onto, three)?;
     keep_what_nobody_deleted(&mut onto, three.tree)?;
     Ok(onto)
+}
+
+/// What the command made in a directory that the tree has no more needs that directory first.
+fn make_what_it_lies_in(onto: &mut Onto, three: Three<'_>) -> io::Result<()> {
+    let mut told: BTreeSet<Relative> = onto.changes.iter().map(|change| change.path.clone()).collect();
+    let mut missing = Vec::new();
+    for change in onto.changes.iter().filter(|change| change.after.is_some()) {
+        let mut above = change.path.parent_below_root();
+        while let Some(path) = above {
+            above = path.parent_below_root();
+            let before = look(three.tree, &path)?.map(|(_, node)| node);
+            if before.as_ref().is_some_and(|node| node.kind == NodeKind::Directory) || !told.insert(path.clone()) {
+                break;
+            }
+            let Some((_, after)) = look(three.layer, &path)? else { break };
+            let (what, apart) = match before {
+                Some(_) => (What::Type, Apart::Differs),
+                None => (What::Added, Apart::Gone),
+            };
+            onto.apart.insert(path.clone(), apart);
+            missing.push(Change { path, what, before, after: Some(after), copied_from_tree: None });
+        }
+    }
+    if !missing.is_empty() {
+        onto.changes.append(&mut missing);
+        onto.changes.sort_by(|one, other| one.path.cmp(&other.path));
+    }
+    Ok(())
 }
 
 fn one(change: Change, three: Three<'_>, known: &Known) -> io::Result<Option<(Change, Option<Apart>)>> {
@@ -141,7 +176,7 @@ fn keep_what_nobody_deleted(onto: &mut Onto, root: BorrowedFd<'_>) -> io::Result
         }
         going.remove(&change.path);
         if replaced {
-            onto.apart.insert(change.path.clone(), Apart::Unseen);
+            onto.apart.insert(change.path.clone(), Apart::Full);
         }
     }
     onto.changes.retain(|change| !deleted(change) || !is_directory(&change.before) || going.contains(&change.path));

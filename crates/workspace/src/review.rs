@@ -143,6 +143,7 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
         _ if special(&change.before) => {
             Some("the host has something there that is neither file nor directory".to_owned())
         }
+        _ if parted == Some(Some(&Apart::Full)) => Some(Apart::Full.why().to_owned()),
         _ if hides => Some("the command could not see it, so no honest change is there".to_owned()),
         Some(node) => match &node.kind {
             NodeKind::Special(kind) => Some(format!("a {kind} does not leave a workspace")),
@@ -178,7 +179,7 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
     };
     let stripped = stripped(&change);
     // What the tree has there and the copy had not, the command could not see.
-    let hidden = hides || matches!(parted, Some(Some(Apart::Unseen)));
+    let hidden = hides || matches!(parted, Some(Some(Apart::Unseen | Apart::Full)));
     let note = change.paths().find_map(handoff::noted);
     Item { held, held_at, conflict, refused, hidden, stripped, note, change }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test that cannot go on is a failed test")]
 
 mod conflicts;
+mod copies;
 mod crash;
 mod hostile;
 mod hunks;

@@ -3,7 +3,7 @@
 use crate::operations::{Operation, operation, perform};
 use crate::scene::Scene;
 use crate::snapshot::{Snapshot, difference, snapshot};
-use polder_workspace::{Choice, Unwatched, Verdict, What};
+use polder_workspace::{Choice, Layers, Unwatched, Verdict, What};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,11 @@ fn child() {
 
 /// Does operations over the tree of a scene, as a command in a sandbox would. Returns what the command saw in the end.
 pub(crate) fn in_overlay(scene: &Scene, operations: &[Operation]) -> Snapshot {
-    let layers = scene.workspace().layers();
+    in_layers(scene, &scene.workspace().layers(), operations)
+}
+
+/// The same over the layers of a workspace.
+pub(crate) fn in_layers(scene: &Scene, layers: &Layers, operations: &[Operation]) -> Snapshot {
     fs::write(scene.dir.join("operations"), serde_json::to_string(operations).unwrap()).unwrap();
     let root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let options = format!(
@@ -63,7 +67,7 @@ pub(crate) fn everything() -> Choice {
     Choice { include_held: all.clone(), force: all, ..Choice::everything() }
 }
 
-fn cases() -> u32 {
+pub(crate) fn cases() -> u32 {
     std::env::var("POLDER_TEST_MODEL_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(40)
 }
 
