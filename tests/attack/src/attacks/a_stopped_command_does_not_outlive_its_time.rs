@@ -7,6 +7,9 @@ use polder::Ending;
 use polder_sys::attempt::kill;
 use std::time::Duration;
 
+/// Nobody else ends it: a command that only a kill reaches stays for ever.
+const ENDED_BY_THEN: Duration = Duration::from_secs(30);
+
 pub(crate) const ATTACK: Attack = Attack {
     id: "T040a",
     name: "a_stopped_command_does_not_outlive_its_time",
@@ -21,7 +24,7 @@ pub(crate) const ATTACK: Attack = Attack {
     decides: Decides::JudgeAlone,
     judge: |_, finished| {
         let (ending, wall) = (finished.outcome.ending, finished.outcome.usage.wall);
-        if ending != Ending::TimedOut || wall > Duration::from_secs(3) {
+        if ending != Ending::TimedOut || wall > ENDED_BY_THEN {
             return Err(format!("{ending:?} after {wall:?}"));
         }
         Ok(())

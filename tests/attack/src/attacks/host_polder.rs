@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// More than any plan takes.
-const PLAN_TIME_MAX: Duration = Duration::from_secs(3);
+const PLAN_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Plans the next run in this workspace, as the command line does, and says whether that ends.
 pub(super) fn plans_in_time(stage: &Stage) -> Result<(), String> {

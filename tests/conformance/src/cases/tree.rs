@@ -35,7 +35,7 @@ fn lock(scene: &Scene) -> (PathBuf, File) {
 
 /// Whether nobody holds the lock; the kernel needs a moment after a kill.
 fn becomes_free(file: &File) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(30);
     while file.try_lock().is_err() {
         if Instant::now() > deadline {
             return false;
