@@ -45,6 +45,7 @@ impl Errno {
             libc::EOPNOTSUPP => "EOPNOTSUPP",
             libc::EAFNOSUPPORT => "EAFNOSUPPORT",
             libc::EUSERS => "EUSERS",
+            libc::ETOOMANYREFS => "ETOOMANYREFS",
             _ => "error",
         }
     }

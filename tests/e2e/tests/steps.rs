@@ -3,6 +3,7 @@
 
 use expect_test::expect;
 use polder_e2e::{Held, Place, Said, hold, on_a_terminal, until};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// A place with this configuration of its own.
@@ -394,6 +395,28 @@ fn a_condition_asks_about_everything_that_its_step_waits_for_and_about_nothing_e
     let said = steps(&place, &["-j", "1"]);
     assert_eq!((said.code, said.out.as_str()), (1, "first\none passed\nx\nx\nfar failure\napart\n"), "{}", said.err);
     assert!(said.err.contains("== far-too skipped: its `if` does not hold"), "{}", said.err);
+}
+
+#[test]
+fn a_limit_of_descriptors_does_not_count_what_others_have_on_their_way() {
+    let place = Place::new();
+    // Three hundred that nobody receives: more than the limit, of which the kernel allows a user as many on their way.
+    let hold = "import socket, sys\na, b = socket.socketpair()\nfor _ in range(3): socket.send_fds(a, [b'x'], [0] * 100)\n\
+                print('held', flush=True)\nsys.stdin.read()";
+    let mut holder = place
+        .command("python3")
+        .args(["-c", hold])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3");
+    let mut held = String::new();
+    BufReader::new(holder.stdout.take().expect("its output")).read_line(&mut held).expect("a line");
+    assert_eq!(held, "held\n");
+    let said = place.says(&["run", "--files", "24", "--", "sh", "-c", "ulimit -n"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "24\n"), "{said:?}");
+    drop(holder.stdin.take());
+    holder.wait().expect("its end");
 }
 
 #[test]

@@ -295,13 +295,15 @@ pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Limits how many descriptors there may be. The limit is one of their numbers: as long as we have what our caller had open,
-/// a caller of many runs at once, nothing could be opened any more.
-pub(crate) fn limit_descriptors(inside: &InsideImage<'_>) -> Result<(), Failure> {
-    for limit in inside.rlimits.iter().filter(|limit| limit.resource == OPEN_FILES) {
-        at(Stage::Limits, lower_limit(limit.resource, limit.value))?;
-    }
-    Ok(())
+/// Limits how many descriptors there may be, for the command alone. The limit is one of their numbers: as long as we have
+/// what our caller had open, a caller of many runs at once, nothing could be opened any more. It also bounds what is on
+/// its way between all processes of a user, so that under it we could not hand over the one descriptor that we have to.
+pub(crate) fn limit_descriptors(inside: &InsideImage<'_>) -> Result<(), Errno> {
+    inside
+        .rlimits
+        .iter()
+        .filter(|limit| limit.resource == OPEN_FILES)
+        .try_for_each(|limit| lower_limit(limit.resource, limit.value))
 }
 
 /// Becomes who the recipe says. Where the caller had to write the maps, it has done so before the go-ahead.

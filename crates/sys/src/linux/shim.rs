@@ -198,7 +198,6 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     // Nobody closes what is kept: it ends with us.
     let kept = kept.map(IntoRawFd::into_raw_fd);
     close_all_but(control.as_raw_fd(), kept).map_err(stage(Stage::Descriptors))?;
-    limit_descriptors(&inside).map_err(failed)?;
 
     let listener = Listener::new(&inside, mask).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
@@ -441,6 +440,7 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
     }
+    limit_descriptors(start.inside).map_err(|errno| (Stage::Limits, errno))?;
     // The filter comes last: everything above needs calls that it may not allow.
     if let Some(guarded) = start.inside.filter {
         let observe = start.inside.observe.map_or(Observe::Off, |observe| observe.mode);

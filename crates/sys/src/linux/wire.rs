@@ -66,9 +66,26 @@ impl Record {
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 16 + 4 * DESCRIPTORS_MAX]);
 
+/// How often a record with descriptors is sent for which there is no room among those that are on their way.
+const CROWDED_TRIES_MAX: u32 = 5_000;
+/// Between two of them.
+const CROWDED_PAUSE_NS: libc::c_long = 1_000_000;
+
 /// Sends a record, with descriptors if there are any.
 pub(crate) fn send(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd]) -> Result<(), Errno> {
-    send_as(socket, record, descriptors, libc::MSG_NOSIGNAL)
+    let mut tries = 1;
+    loop {
+        match send_as(socket, record, descriptors, libc::MSG_NOSIGNAL) {
+            // The kernel counts what is on its way between all processes of a user. Whoever is to receive it does so soon.
+            Err(Errno(libc::ETOOMANYREFS)) if tries < CROWDED_TRIES_MAX => {
+                tries += 1;
+                let pause = libc::timespec { tv_sec: 0, tv_nsec: CROWDED_PAUSE_NS };
+                // SAFETY: the span outlives the call.
+                unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
+            }
+            answer => return answer,
+        }
+    }
 }
 
 fn send_as(socket: BorrowedFd<'_>, record: &Record, descriptors: &[RawFd], flags: libc::c_int) -> Result<(), Errno> {
