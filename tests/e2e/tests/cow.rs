@@ -138,8 +138,11 @@ fn a_hundred_runs_at_once_have_a_hundred_workspaces() {
     let runs: Vec<_> = (0..RUNS)
         .map(|number| {
             let (name, number) = (format!("w{number}"), number.to_string());
-            let flags = ["run", "--workspace", &name, "--bind", &bind, "--", "sh", "-c", script, "sh", &number, &count];
-            place.polder(&flags).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder")
+            // Whoever never comes must not keep the others for ever.
+            let flags = ["run", "--timeout", "2m", "--workspace", &name, "--bind", &bind];
+            let command = ["--", "sh", "-c", script, "sh", &number, &count];
+            let arguments = [&flags[..], &command].concat();
+            place.polder(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder")
         })
         .collect();
     for (number, run) in runs.into_iter().enumerate() {
