@@ -1,7 +1,7 @@
 //! A private copy of a repository, random operations in it and in the tree, and what apply and revert make of them; and for
 //! layers as for copies, that nothing of what the user did meanwhile is lost.
 
-use crate::operations::{Operation, operation, perform};
+use crate::operations::{Operation, crowded_operation, operation, perform};
 use crate::overlay::{cases, everything, in_layers};
 use crate::scene::{Scene, run};
 use crate::snapshot::{Snapshot, snapshot};
@@ -78,9 +78,9 @@ proptest! {
 
     #[test]
     fn what_the_user_did_meanwhile_is_never_lost(
-        committed in prop::collection::vec(operation(), 0..12),
-        operations in prop::collection::vec(operation(), 0..10),
-        meanwhile in prop::collection::vec(operation(), 0..10),
+        committed in prop::collection::vec(crowded_operation(), 0..12),
+        operations in prop::collection::vec(crowded_operation(), 0..10),
+        meanwhile in prop::collection::vec(crowded_operation(), 0..10),
         mode in prop::sample::select(vec![Mode::Cow, Mode::Worktree]),
     ) {
         let scene = repository(&committed, &[]);

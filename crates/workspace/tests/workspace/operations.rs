@@ -20,9 +20,8 @@ pub(crate) enum Operation {
     Pipe(String),
 }
 
-fn path() -> impl Strategy<Value = String> {
-    let name = || prop::sample::select(vec!["a", "b", "c", "ü ü", "-x"]);
-    prop::collection::vec(name(), 1..4).prop_map(|parts| parts.join("/"))
+fn path(names: &'static [&'static str], depth: usize) -> impl Strategy<Value = String> + Clone {
+    prop::collection::vec(prop::sample::select(names), 1..=depth).prop_map(|parts| parts.join("/"))
 }
 
 fn content() -> impl Strategy<Value = String> {
@@ -31,6 +30,16 @@ fn content() -> impl Strategy<Value = String> {
 }
 
 pub(crate) fn operation() -> impl Strategy<Value = Operation> {
+    operation_on(path(&["a", "b", "c", "ü ü", "-x"], 3))
+}
+
+/// The same on so few paths that two of them often meet.
+pub(crate) fn crowded_operation() -> impl Strategy<Value = Operation> {
+    operation_on(path(&["a", "b"], 2))
+}
+
+fn operation_on(path: impl Strategy<Value = String> + Clone) -> impl Strategy<Value = Operation> {
+    let path = || path.clone();
     prop_oneof![
         5 => (path(), content()).prop_map(|(path, text)| Operation::Write(path, text)),
         2 => (path(), content()).prop_map(|(path, text)| Operation::Append(path, text)),
