@@ -1,5 +1,6 @@
 //! The container of one run, from its beginning to its end.
 
+use super::memory::MemoryWatch;
 use crate::container::api::{Attached, Client, Deadline, ObjectName};
 use crate::container::kind::Kind;
 use crate::container::life::{Turn, again, create, said};
@@ -25,6 +26,8 @@ pub(super) struct Container {
     id: ObjectName,
     place: Place,
     remains: Remains,
+    /// Absent where memory has no limit.
+    memory: Option<MemoryWatch>,
 }
 
 impl Container {
@@ -39,23 +42,26 @@ impl Container {
         let turn = Turn::take(client, kind)?;
         let id = create(client, kind, request)?;
         // From here on it goes away with the value.
-        let made = Self { client: client.clone(), id, place, remains: Remains::none() };
+        let mut made = Self { client: client.clone(), id, place, remains: Remains::none(), memory: None };
         // Before it starts, so that nothing it says is lost.
         let attached = client.attach_container(&made.id, Deadline::quick());
         let attached = attached.map_err(|error| said("get the streams of the container", error))?;
         again(|| client.start_container(&made.id, Deadline::quick()))
             .map_err(|error| said("start the container", error))?;
         drop(turn);
-        made.is_bounded(bounds)?;
+        made.memory = made.bounded(bounds)?;
         Ok((made, attached))
     }
 
-    /// Refuses a container whose limits are not set.
-    fn is_bounded(&self, bounds: Bounds) -> Result<(), LaunchError> {
+    /// Refuses a container whose limits are not set, and watches over its memory where that has one.
+    fn bounded(&self, bounds: Bounds) -> Result<Option<MemoryWatch>, LaunchError> {
         let state = self.client.inspect_container(&self.id, Deadline::quick());
         let state = state.map_err(|error| said("look at the container", error))?.state;
-        let lacking = u32::try_from(state.pid).ok().and_then(|pid| Watched::of(pid).lacks(bounds));
-        let Some(limit) = lacking else { return Ok(()) };
+        // One that has no process has no limit either, as far as anybody can see.
+        let watched = Watched::of(u32::try_from(state.pid).unwrap_or(0));
+        let Some(limit) = watched.lacks(bounds) else {
+            return Ok(bounds.memory_bytes.map(|_| MemoryWatch::of(watched)));
+        };
         let text = format!("the daemon did not set the limit `{limit}` of the container");
         let remedy = format!("see whether it can limit anything here, or `--accept {limit}`");
         Err(setup(io::Error::other(text), Some(remedy)))
@@ -67,11 +73,14 @@ impl Container {
         let _ = self.client.kill_container(&self.id, SIGKILL, Deadline::quick());
     }
 
-    /// Whether its memory ran out, as far as the daemon knows. It knows when it has seen the end, which may be after us:
-    /// the streams end first.
+    /// Whether its memory ran out, as its cgroup or the daemon knows. The daemon knows when it has seen the end, which may be
+    /// after us: the streams end first.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let begun = Instant::now();
         loop {
+            if self.memory.as_ref().is_some_and(MemoryWatch::ran_out) {
+                return true;
+            }
             match self.client.inspect_container(&self.id, Deadline::quick()) {
                 Ok(seen) if seen.state.running && begun.elapsed() < GOING => std::thread::sleep(BLINK),
                 Ok(seen) => return seen.state.oom_killed,

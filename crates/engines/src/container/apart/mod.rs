@@ -12,6 +12,7 @@ mod fit;
 mod launch;
 mod life;
 mod lower;
+mod memory;
 mod run;
 mod seen;
 mod streams;
