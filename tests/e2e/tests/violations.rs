@@ -100,6 +100,54 @@ fn following_a_link_of_the_workspace_to_the_outside() {
     circle(&place, "cat link", "file-read", &file);
 }
 
+/// A name that was missing a moment ago, and one that led into the workspace, lead outside from now on.
+#[test]
+fn a_link_that_is_made_during_the_run() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    let other = text(&place.dir().join("other"));
+    place.write("work/in/data", "");
+    for making in ["ln -s {} l", "ln -s {} m && mv m l", "ln -s {} m && ln m l && rm m"] {
+        let making = making.replace("{}", &other);
+        let missing = format!("cat l/data 2>/dev/null; cat l/data 2>/dev/null; {making}");
+        circle(&place, &format!("{missing} && cat l/data; r=$?; rm l; exit $r"), "file-read", &file);
+        let led_in = format!("ln -s in l && cat l/data l/data && rm l && {making}");
+        circle(&place, &format!("{led_in} && cat l/data; r=$?; rm l; exit $r"), "file-read", &file);
+    }
+}
+
+/// What is missing in the workspace says nothing about where a link to it lies.
+#[test]
+fn a_link_into_the_workspace_does_not_hide_what_is_missing_beside_it() {
+    let place = Place::new();
+    let name = format!("polder-e2e-beside-{}", std::process::id());
+    let file = format!("/tmp/{name}");
+    fs::write(&file, "seen\n").expect("a file of the host");
+    let link = format!("/tmp/{name}.link");
+    let script = format!("ln -s $PWD/none {link}; cat {link}; cat {link} no; rm {link}; cd /tmp && cat {name}");
+    circle(&place, &script, "file-read", &file);
+    fs::remove_file(&file).expect("it is there");
+}
+
+/// The same relative path means another thing after somebody went elsewhere, by name or by descriptor.
+#[test]
+fn a_relative_path_is_looked_for_where_the_caller_is() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    place.write("work/a/b/data", "");
+    place.write("work/a/other/data", "");
+    for going in ["os.chdir('..')", "os.fchdir(os.open('..', os.O_RDONLY))"] {
+        let script = format!(
+            "python3 -c \"import os; os.chdir('a/b'); open('../other/data'); open('../other/data'); {going}; {going}; \
+             open('../other/data')\""
+        );
+        assert_eq!(place.sh(&script).code, 0, "the control");
+        for engine in ENGINES {
+            with_grant(&place, engine, &["--workdir", "host"], &script, "file-read", &file);
+        }
+    }
+}
+
 #[test]
 fn writing_a_file_outside() {
     let place = Place::new();
@@ -334,7 +382,7 @@ fn what_exists_nowhere_and_what_is_probed_in_passing_is_no_violation() {
     place.write("work/closed", "");
     fs::set_permissions(place.work().join("closed"), fs::Permissions::from_mode(0o0)).expect("a mode");
     let script = "cat /no/such/file /etc/ld.so.preload ~/.no-such-rc; no-such-program; rm -f /no/such/thing; \
-                  mkdir -p /workspace; cat closed; LANG=xx_YY.UTF-8 ls; python3 -c pass; true";
+                  for i in 1 2 3; do cat no no/such/way .git/no /usr/no/such/way; cd /usr; cd - ; done; mkdir -p /workspace; cat closed; LANG=xx_YY.UTF-8 ls; python3 -c pass; true";
     for engine in ENGINES {
         let (_, violations) = blocked(&place, engine, &[], script);
         assert_eq!(violations, [] as [Value; 0], "{engine}");

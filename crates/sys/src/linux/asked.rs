@@ -46,6 +46,8 @@ pub(super) enum Access {
     Replace,
     /// To execute it.
     Execute,
+    /// To make something in it; no call says just that.
+    Fill,
 }
 
 const CWD: RawFd = libc::AT_FDCWD;

@@ -63,9 +63,7 @@ impl<'a> Listener<'a> {
 
     /// Takes one call and answers it.
     pub(crate) fn answer(&mut self, control: BorrowedFd<'_>) {
-        let Self { socket, guard, observer, denials, is_over: _ } = self;
-        let Some(socket) = socket else { return };
-        let socket = socket.as_fd();
+        let Some(socket) = &self.socket else { return };
         // SAFETY: all-zero is what the kernel wants to receive into.
         let mut call: Notification = unsafe { std::mem::zeroed() };
         // SAFETY: the request writes one notification.
@@ -74,24 +72,36 @@ impl<'a> Listener<'a> {
             // The caller of the call is gone.
             return;
         }
-        if guard.hears(&call) {
+        self.decide(&call, control);
+        // Afterwards: what the look itself found out about where the caller is, is what the call changes. The caller's next
+        // call waits until we are done.
+        if let Some(observer) = &mut self.observer {
+            observer.hear(&call);
+        }
+    }
+
+    fn decide(&mut self, call: &Notification, control: BorrowedFd<'_>) {
+        let Self { socket, guard, observer, denials, is_over: _ } = self;
+        let Some(socket) = socket else { return };
+        let socket = socket.as_fd();
+        if guard.hears(call) {
             return proceed(socket, call.id);
         }
         // Before anything else: what the guard has to make must never continue.
-        if guard.takes(&call) {
-            if let Err((errno, reserved)) = guard.answer(&call, socket) {
-                match (reserved, &observer) {
+        if guard.takes(call) {
+            if let Err((errno, reserved)) = guard.answer(call, socket) {
+                match (reserved, observer) {
                     (Some(index), _) => denials.note(DenialKind::Reserved, index, call.pid, b"", control),
-                    (None, Some(observer)) => observer.look(&call, denials, control),
+                    (None, Some(observer)) => observer.look(call, denials, control),
                     (None, None) => {}
                 }
                 respond(socket, call.id, Err(errno));
             }
             return;
         }
-        match (standing(i64::from(call.nr)), &observer) {
+        match (standing(i64::from(call.nr)), observer) {
             (Standing::Watched, Some(observer)) => {
-                observer.look(&call, denials, control);
+                observer.look(call, denials, control);
                 proceed(socket, call.id);
             }
             (Standing::Refused(errno), Some(_)) => {

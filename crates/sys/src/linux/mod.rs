@@ -17,6 +17,7 @@ mod foreign;
 mod guard;
 mod image;
 pub mod inmate;
+mod known;
 mod landlock;
 mod launched;
 mod listener;
@@ -35,6 +36,7 @@ mod recipe;
 mod seccomp;
 mod shared_net;
 mod shim;
+mod spot;
 
 pub mod syscalls;
 pub mod terminal;

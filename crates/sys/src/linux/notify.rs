@@ -55,11 +55,14 @@ pub(super) fn descriptor_of(pid: u32, dir: RawFd) -> Result<OwnedFd, Errno> {
 
 /// Reads the caller's path once. Whatever the caller does to its memory afterwards has no effect.
 pub(super) fn read_path(pid: u32, address: u64, buffer: &mut [u8; PATH_BYTES_MAX]) -> Result<&CStr, Errno> {
+    /// Most paths are shorter, and the kernel copies what it is asked for.
+    const FIRST_STEP: usize = 256;
     let mut got = 0usize;
     // Page by page: the text may end just before memory that is not mapped.
     while got < buffer.len() {
         let here = address.wrapping_add(got as u64);
-        let step = (4096 - (here as usize & 4095)).min(buffer.len() - got);
+        let most = if got == 0 { FIRST_STEP } else { buffer.len() - got };
+        let step = (4096 - (here as usize & 4095)).min(most);
         let local = libc::iovec { iov_base: buffer[got..].as_mut_ptr().cast(), iov_len: step };
         let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(here as usize), iov_len: step };
         // SAFETY: the local part is valid for its length; the kernel checks the remote one.

@@ -11,11 +11,12 @@ use super::asked::{Access, Asked, At, asked};
 use super::call::{Errno, check_int};
 use super::denials::{DenialKind, Denials};
 use super::image::{List, ObserveImage};
+use super::known::{Known, Last, Mark, ShownMounts};
 use super::notify::{Notification, PATH_BYTES_MAX, Path, read_memory, read_path};
 use super::peers;
-use super::syscalls;
-use super::text::{Text, resolve};
-use std::cell::Cell;
+use super::spot::{Callers, Spot, seen};
+use super::syscalls::{self, Disturbs, Observe};
+use super::text::resolve;
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, RawFd};
 
@@ -43,15 +44,27 @@ pub(super) fn standing(number: i64) -> Standing {
 pub(crate) struct Observer<'a> {
     observe: ObserveImage<'a>,
     known: Known,
+    mounts: ShownMounts,
+    callers: Callers,
 }
 
 impl<'a> Observer<'a> {
     pub(crate) const fn new(observe: ObserveImage<'a>) -> Self {
-        Self { observe, known: Known::new() }
+        let callers = Callers::new(matches!(observe.mode, Observe::Exact));
+        Self { observe, known: Known::new(), mounts: ShownMounts::new(), callers }
+    }
+
+    /// Hears that a call is made: what was found out before may not be right any more.
+    pub(super) fn hear(&mut self, call: &Notification) {
+        match syscalls::disturbs(i64::from(call.nr)) {
+            Some(Disturbs::Names) => self.known.forget(),
+            Some(Disturbs::Cwd) => self.callers.forget(),
+            None => {}
+        }
     }
 
     /// Looks at a call that waits, and notes it if it will fail.
-    pub(super) fn look(&self, call: &Notification, denials: &mut Denials, control: BorrowedFd<'_>) {
+    pub(super) fn look(&mut self, call: &Notification, denials: &mut Denials, control: BorrowedFd<'_>) {
         let pid = call.pid;
         match asked(call) {
             None => {}
@@ -77,28 +90,31 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn path(&self, pid: u32, At { dir, path }: At, access: Access, denials: &mut Denials, control: BorrowedFd<'_>) {
+    fn path(&mut self, pid: u32, At { dir, path }: At, access: Access, denials: &mut Denials, control: BorrowedFd<'_>) {
         let mut memory = [0u8; PATH_BYTES_MAX];
         let Ok(path) = read_path(pid, path, &mut memory) else { return };
         self.named(pid, dir, path, access, denials, control);
     }
 
-    fn named(&self, pid: u32, dir: RawFd, path: &CStr, access: Access, denials: &mut Denials, control: BorrowedFd<'_>) {
+    fn named(
+        &mut self,
+        pid: u32,
+        dir: RawFd,
+        path: &CStr,
+        access: Access,
+        denials: &mut Denials,
+        control: BorrowedFd<'_>,
+    ) {
         if path.is_empty() || means_the_caller(path.to_bytes()) {
             return;
         }
-        let mark = Known::mark(path.to_bytes(), access);
+        let mark = self.mark(pid, dir, path.to_bytes(), access);
         if mark.is_some_and(|mark| self.known.has(mark)) {
             return;
         }
-        let Some(full) = Text::of(pid, dir, path.to_bytes()) else { return };
-        let errno = match attempt(&full, access) {
-            Ok(()) if self.observe.lent.len() + self.observe.ruled.len() == 0 => {
-                if let Some(mark) = mark {
-                    self.known.add(mark);
-                }
-                return;
-            }
+        let Some(spot) = self.callers.spot(pid, dir, path.to_bytes()) else { return };
+        let errno = match self.attempt(pid, dir, &spot, access) {
+            Ok(()) if self.observe.lent.len() + self.observe.ruled.len() == 0 => return self.known.add(mark),
             Ok(()) => 0,
             Err(Errno(errno)) => errno,
         };
@@ -106,9 +122,19 @@ impl<'a> Observer<'a> {
             return;
         }
         let follow = !matches!(access, Access::Make | Access::Remove | Access::Replace);
+        let missing = matches!(errno, libc::ENOENT | libc::ENOTDIR);
+        let may_be_shown = path.to_bytes().first() != Some(&b'/') || self.shown(path.to_bytes()).is_some();
+        let last = if follow && access != Access::Find { Last::MayBeLink } else { Last::IsMissing };
+        if missing && may_be_shown && self.mounts.have(&spot, last) {
+            return self.known.add(mark);
+        }
         let Some(place) = resolve(pid, dir, path.to_bytes(), follow) else { return };
         // What is shown is shown whole: what is missing there is missing on the host as well.
-        if matches!(errno, 0 | libc::ENOENT | libc::ENOTDIR) && self.is_shown(place.bytes()) {
+        if let Some(shown) = self.shown(place.bytes()).filter(|_| missing || errno == 0) {
+            if missing {
+                self.mounts.learn(&place, shown);
+                self.known.add(mark);
+            }
             return;
         }
         let errno = match errno {
@@ -125,8 +151,62 @@ impl<'a> Observer<'a> {
             Access::Make | Access::Replace => DenialKind::Name,
             Access::Remove => DenialKind::Remove,
             Access::Execute => DenialKind::Execute,
+            Access::Fill => return,
         };
         denials.note(kind, errno as u32, pid, place.bytes(), control);
+    }
+
+    /// Tries whether a path would do, without touching what is there.
+    fn attempt(&mut self, pid: u32, dir: RawFd, spot: &Spot, access: Access) -> Result<(), Errno> {
+        let path = spot.path();
+        let or_its_directory = |observer: &mut Self, tested: Result<(), Errno>| match tested {
+            Err(Errno(libc::ENOENT)) => observer.in_its_directory(pid, dir, spot),
+            other => other,
+        };
+        match access {
+            Access::Find => match seen(spot.from(), path, libc::AT_SYMLINK_NOFOLLOW) {
+                Ok(seen) if seen.is_link => test(spot, path, libc::F_OK),
+                Ok(_) => Ok(()),
+                Err(failed) => Err(failed),
+            },
+            Access::Read => test(spot, path, libc::R_OK),
+            Access::Execute => test(spot, path, libc::X_OK),
+            Access::Write => test(spot, path, libc::W_OK),
+            Access::Fill => test(spot, path, libc::W_OK | libc::X_OK),
+            Access::WriteOrMake => or_its_directory(self, test(spot, path, libc::W_OK)),
+            Access::ReadOrMake => or_its_directory(self, test(spot, path, libc::R_OK)),
+            // What is there already is the answer, whoever may write beside it.
+            Access::Make => {
+                self.in_its_directory(pid, dir, spot).or_else(|failed| test(spot, path, libc::F_OK).map_err(|_| failed))
+            }
+            Access::Remove => test(spot, path, libc::F_OK)
+                .and_then(|()| self.in_its_directory(pid, dir, spot))
+                .and_then(|()| not_held(spot)),
+            Access::Replace => self.in_its_directory(pid, dir, spot).and_then(|()| not_held(spot)),
+        }
+    }
+
+    /// Tries whether something can be made where a path is; whoever fills a directory asks for the same one each time.
+    fn in_its_directory(&mut self, pid: u32, dir: RawFd, spot: &Spot) -> Result<(), Errno> {
+        let Some(parent) = spot.parent() else { return Ok(()) };
+        // Only what was spelt by the caller can be remembered as the caller spells it.
+        let mark = if spot.is_as_spelt() { self.mark(pid, dir, parent.bytes(), Access::Fill) } else { None };
+        if mark.is_some_and(|mark| self.known.has(mark)) {
+            return Ok(());
+        }
+        test(spot, parent.c(), libc::W_OK | libc::X_OK)?;
+        self.known.add(mark);
+        Ok(())
+    }
+
+    /// A mark of what was asked, if it can be remembered: in the system, and in what is shown.
+    fn mark(&mut self, pid: u32, dir: RawFd, path: &[u8], access: Access) -> Option<Mark> {
+        let is_absolute = path.first() == Some(&b'/');
+        let directory = if is_absolute || dir != libc::AT_FDCWD { None } else { self.callers.cwd_mark(pid) };
+        Known::mark(directory, path, access).filter(|mark| match mark {
+            Mark::System(_) => true,
+            Mark::Elsewhere(_) => !is_absolute || self.shown(path).is_some(),
+        })
     }
 
     /// Whether Landlock alone will say no.
@@ -135,11 +215,12 @@ impl<'a> Observer<'a> {
         access != Access::Find && ruled.len() != 0 && !is_below(place, ruled)
     }
 
-    fn is_shown(&self, path: &[u8]) -> bool {
-        is_below(path, &self.observe.shown)
+    /// What is shown whole and holds this path.
+    fn shown(&self, path: &[u8]) -> Option<&'a CStr> {
+        self.observe.shown.iter().find(|place| holds(place, path))
     }
 
-    fn connect(&self, pid: u32, address: u64, length: u64, denials: &mut Denials, control: BorrowedFd<'_>) {
+    fn connect(&mut self, pid: u32, address: u64, length: u64, denials: &mut Denials, control: BorrowedFd<'_>) {
         let mut bytes = [0u8; size_of::<libc::sockaddr_un>() + 1];
         let length = (length as usize).min(size_of::<libc::sockaddr_un>());
         if length < 3 || read_memory(pid, address, &mut bytes[..length]).is_err() {
@@ -149,11 +230,11 @@ impl<'a> Observer<'a> {
             // A name without a path belongs to the network that the sandbox has.
             libc::AF_UNIX if bytes[2] != 0 => {
                 let Ok(path) = CStr::from_bytes_until_nul(&bytes[2..]) else { return };
-                let Some(full) = Text::of(pid, libc::AT_FDCWD, path.to_bytes()) else { return };
-                let Err(Errno(errno)) = attempt(&full, Access::Write) else { return };
+                let Some(spot) = self.callers.spot(pid, libc::AT_FDCWD, path.to_bytes()) else { return };
+                let Err(Errno(errno)) = self.attempt(pid, libc::AT_FDCWD, &spot, Access::Write) else { return };
                 let Some(place) = resolve(pid, libc::AT_FDCWD, path.to_bytes(), true) else { return };
                 let missing = matches!(errno, libc::ENOENT | libc::ENOTDIR);
-                if !(missing && self.is_shown(place.bytes())) {
+                if !missing || self.shown(place.bytes()).is_none() {
                     denials.note(DenialKind::UnixSocket, errno as u32, pid, place.bytes(), control);
                 }
             }
@@ -167,46 +248,15 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// Which paths of the system would do for what, so that the hundredth process that reads the same library is not looked
-/// at as the first was. Only of the system, which is read-only: where a grant or an image lets a command write there, one
-/// that exchanges a file for a link that leads out is not told of. It is denied all the same.
-struct Known {
-    marks: [Cell<u64>; KNOWN_MAX],
-}
-
-/// As many as a compiler or an interpreter opens.
-const KNOWN_MAX: usize = 512;
-
-impl Known {
-    const fn new() -> Self {
-        Self { marks: [const { Cell::new(0) }; KNOWN_MAX] }
-    }
-
-    /// A number that stands for a path of the system and what is to be done with it.
-    fn mark(path: &[u8], access: Access) -> Option<u64> {
-        const SYSTEM: [&[u8]; 5] = [b"/usr/", b"/lib/", b"/lib64/", b"/etc/", b"/bin/"];
-        const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-        const FNV_PRIME: u64 = 0x0100_0000_01b3;
-        let step = |mark: u64, byte: &u8| (mark ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
-        let of_system = SYSTEM.iter().any(|place| path.starts_with(place));
-        of_system.then(|| path.iter().fold(step(FNV_START, &(access as u8)), step))
-    }
-
-    fn has(&self, mark: u64) -> bool {
-        self.marks[mark as usize % KNOWN_MAX].get() == mark
-    }
-
-    fn add(&self, mark: u64) {
-        self.marks[mark as usize % KNOWN_MAX].set(mark);
-    }
-}
-
 /// Whether a path is one of these places, or in one.
 fn is_below(path: &[u8], places: &List<'_, &CStr>) -> bool {
-    places.iter().any(|place| {
-        let rest = path.strip_prefix(place.to_bytes());
-        rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-    })
+    places.iter().any(|place| holds(place, path))
+}
+
+/// Whether a path is this place, or in it.
+fn holds(place: &CStr, path: &[u8]) -> bool {
+    let rest = path.strip_prefix(place.to_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
 /// Whether a path means another thing for the caller than for us; all of these are the caller's own.
@@ -216,37 +266,18 @@ fn means_the_caller(path: &[u8]) -> bool {
         || [b"/dev/fd".as_slice(), b"/dev/std", b"/dev/tty"].iter().any(|own| path.starts_with(own))
 }
 
-/// Tries whether a path would do, without touching what is there.
-fn attempt(full: &Text, access: Access) -> Result<(), Errno> {
-    let test = |path: &CStr, mode: i32| {
-        // SAFETY: the path outlives the call.
-        check_int(unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), mode) } as i32).map(drop)
-    };
-    let in_its_directory = || full.parent().map_or(Ok(()), |parent| test(parent.c(), libc::W_OK | libc::X_OK));
-    let or_its_directory = |tested: Result<(), Errno>| match tested {
-        Err(Errno(libc::ENOENT)) => in_its_directory(),
-        other => other,
-    };
-    match access {
-        Access::Find => test(full.c(), libc::F_OK),
-        Access::Read => test(full.c(), libc::R_OK),
-        Access::Execute => test(full.c(), libc::X_OK),
-        Access::Write => test(full.c(), libc::W_OK),
-        Access::WriteOrMake => or_its_directory(test(full.c(), libc::W_OK)),
-        Access::ReadOrMake => or_its_directory(test(full.c(), libc::R_OK)),
-        // What is there already is the answer, whoever may write beside it.
-        Access::Make => in_its_directory().or_else(|failed| test(full.c(), libc::F_OK).map_err(|_| failed)),
-        Access::Remove => test(full.c(), libc::F_OK).and_then(|()| in_its_directory()).and_then(|()| not_held(full)),
-        Access::Replace => in_its_directory().and_then(|()| not_held(full)),
-    }
+/// Asks the kernel whether a path from the place where another starts would do.
+fn test(spot: &Spot, path: &CStr, mode: i32) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call.
+    check_int(unsafe { libc::syscall(libc::SYS_faccessat, spot.from(), path.as_ptr(), mode) } as i32).map(drop)
 }
 
 /// Fails where a name is the place of a mount that cannot be written, which the kernel lets nobody rename, replace or
 /// remove. The name itself counts and not what a link leads to. Kernels before 5.8 do not know the call, and say nothing.
-fn not_held(full: &Text) -> Result<(), Errno> {
-    let (path, flags) = (full.c().as_ptr(), libc::AT_SYMLINK_NOFOLLOW);
+fn not_held(spot: &Spot) -> Result<(), Errno> {
+    let (path, flags) = (spot.path().as_ptr(), libc::AT_SYMLINK_NOFOLLOW);
     // SAFETY: the path outlives the call.
-    let tested = unsafe { libc::syscall(libc::SYS_faccessat2, libc::AT_FDCWD, path, libc::W_OK, flags) };
+    let tested = unsafe { libc::syscall(libc::SYS_faccessat2, spot.from(), path, libc::W_OK, flags) };
     match check_int(tested as i32) {
         Err(Errno(libc::EROFS)) => Err(Errno(libc::EROFS)),
         Ok(_) | Err(_) => Ok(()),

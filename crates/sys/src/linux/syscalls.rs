@@ -37,7 +37,7 @@ mod watched;
 use super::filter::{Instruction, Match, Rule, Test, Verdict, compile};
 use std::collections::BTreeMap;
 pub use watched::name_of;
-pub(super) use watched::{STARTING, is_watched, refused_with};
+pub(super) use watched::{Disturbs, STARTING, disturbs, is_watched, refused_with};
 
 /// Whether the calls that create names go through the guard of protected paths that do not exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
-use super::notify::{PATH_BYTES_MAX, Path};
+use super::notify::PATH_BYTES_MAX;
 use super::observer::descriptor_path;
 use std::ffi::CStr;
 use std::os::fd::RawFd;
@@ -21,16 +21,10 @@ impl Text {
         Self { bytes: [0; PATH_BYTES_MAX], len: 0 }
     }
 
-    /// A path of the caller as we can use it.
-    pub(super) fn of(pid: u32, dir: RawFd, path: &[u8]) -> Option<Self> {
+    /// A text that begins like this, if there is room for it.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut text = Self::new();
-        if path.first() != Some(&b'/') {
-            let mut line = Path::new();
-            let base = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
-            text.push(base.to_bytes())?;
-            text.push(b"/")?;
-        }
-        text.push(path)?;
+        text.push(bytes)?;
         Some(text)
     }
 
@@ -63,9 +57,14 @@ impl Text {
     pub(super) fn parent(&self) -> Option<Self> {
         let end = self.bytes().iter().rposition(|byte| *byte != b'/')? + 1;
         let slash = self.bytes()[..end].iter().rposition(|byte| *byte == b'/')?;
-        let mut parent = Self::new();
-        parent.push(&self.bytes()[..=slash])?;
-        Some(parent)
+        Self::from_bytes(&self.bytes()[..=slash])
+    }
+
+    /// The same without slashes at the end.
+    pub(super) fn without_slashes(mut self) -> Self {
+        let end = self.bytes().iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+        self.cut(end);
+        self
     }
 
     /// Takes the last name away.
@@ -83,8 +82,7 @@ pub(super) fn resolve(pid: u32, dir: RawFd, path: &[u8], follow: bool) -> Option
         let got = descriptor_path(pid, dir, &mut done.bytes)?;
         done.cut(if got == 1 { 0 } else { got });
     }
-    let mut rest = Text::new();
-    rest.push(path)?;
+    let mut rest = Text::from_bytes(path)?;
     let (mut next, mut links, mut exists) = (0, 0, true);
     while let Some((name, after)) = component(rest.bytes(), next) {
         let is_last = component(rest.bytes(), after).is_none();

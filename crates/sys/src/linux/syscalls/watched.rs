@@ -71,6 +71,9 @@ const FINDING: &[(i64, Option<u8>)] = &[
     (libc::SYS_access, None),
 ];
 
+/// A call that goes somewhere by a descriptor. Nothing can be denied there, but the observer remembers where callers are.
+const MOVING: i64 = libc::SYS_fchdir;
+
 /// Calls that reach others.
 const REACHING: &[i64] = &[libc::SYS_connect, libc::SYS_sendmmsg];
 
@@ -80,12 +83,29 @@ pub(in crate::linux) fn is_watched(number: i64) -> bool {
     if number == libc::SYS_open {
         return true;
     }
-    matches!(number, libc::SYS_openat | libc::SYS_execve | libc::SYS_execveat | libc::SYS_sendto)
+    matches!(number, libc::SYS_openat | libc::SYS_execve | libc::SYS_execveat | libc::SYS_sendto | MOVING)
         || CHANGING.contains(&number)
         || REMOVING.contains(&number)
         || REACHING.contains(&number)
         || CHANGING_WITH_MODE.iter().chain(CHANGING_OFTEN_WITH_MODE).any(|(changing, _)| *changing == number)
         || FINDING.iter().any(|(finding, _)| *finding == number)
+}
+
+/// What a call can change of what the observer remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::linux) enum Disturbs {
+    /// Where names lead.
+    Names,
+    /// Where a caller is.
+    Cwd,
+}
+
+/// What a call disturbs. Making a file or a directory where nothing was leads nobody elsewhere.
+pub(in crate::linux) fn disturbs(number: i64) -> Option<Disturbs> {
+    match number {
+        libc::SYS_chdir | MOVING => Some(Disturbs::Cwd),
+        number => CHANGING.contains(&number).then_some(Disturbs::Names),
+    }
 }
 
 /// The error of a call that is refused in the observer's sight: all of them, or those that the filter does not allow.
@@ -154,6 +174,7 @@ pub(super) fn add(observe: Observe, rules: &mut BTreeMap<u32, Rule>) {
     // Only what names its receiver; on a connected socket the peer is known already.
     put(libc::SYS_sendto, vec![when(5, Match::AnyBit(u32::MAX), Verdict::Notify)], Verdict::Allow);
     if observe == Observe::Exact {
+        put(MOVING, Vec::new(), Verdict::Notify);
         let other = (libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) as u32;
         for (number, flags) in FINDING {
             let tests = flags.map(|flags| when(flags, Match::AnyBit(other), Verdict::Allow));
