@@ -16,6 +16,7 @@ use super::notify::{
     read_path, respond, still_waiting,
 };
 use super::recipe::Reserved;
+use super::together::{Cpus, Together};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -35,6 +36,8 @@ pub(crate) struct Guard<'a> {
     refused: Cell<Option<u32>>,
     /// The file mode mask of everybody, until somebody changes one: asking the kernel costs as much as making a file.
     mask: Cell<Option<u32>>,
+    /// Where we may run; absent where nobody knows.
+    cpus: Option<Cpus>,
 }
 
 /// A name and the directory it is in.
@@ -65,7 +68,8 @@ impl<'a> Guard<'a> {
                 *place = Some(identity_of(libc::AT_FDCWD, directory)?);
             }
         }
-        Ok(Self { reserved, places, refused: Cell::new(None), mask: Cell::new(Some(mask)) })
+        let cpus = if reserved.len() > 0 { Cpus::of(0).ok() } else { None };
+        Ok(Self { reserved, places, refused: Cell::new(None), mask: Cell::new(Some(mask)), cpus })
     }
 
     pub(crate) fn is_needed(&self) -> bool {
@@ -150,7 +154,7 @@ impl<'a> Guard<'a> {
         }
         let last = if flags & (libc::O_NOFOLLOW | libc::O_EXCL) != 0 { Last::Kept } else { Last::Followed };
         let mode = mode & 0o1777 & !self.mask_of(call.pid)?;
-        let giver = Giver { listener, id: call.id, flags };
+        let giver = Giver { listener, id: call.id, pid: call.pid, flags, cpus: self.cpus.as_ref() };
         let make = |place: &Place| {
             let ours = flags | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_NOCTTY;
             open_from(place.directory.as_raw_fd(), place.name(), ours, mode)
@@ -176,7 +180,7 @@ impl<'a> Guard<'a> {
             let there = open_from(place.directory.as_raw_fd(), place.name(), libc::O_PATH | libc::O_NOFOLLOW, 0);
             match there {
                 Ok(_) if flags & libc::O_EXCL != 0 => return Err(Errno(libc::EEXIST)),
-                Ok(there) => return giver.give_existing(&place, &there, call.pid),
+                Ok(there) => return giver.give_existing(&place, &there),
                 // Nothing can be created there.
                 Err(Errno(libc::ENOENT)) if place.is_proc => return Err(Errno(libc::ENOENT)),
                 Err(Errno(libc::ENOENT)) => {}
@@ -354,12 +358,14 @@ enum Waits {
 struct Giver<'a> {
     listener: BorrowedFd<'a>,
     id: u64,
+    pid: u32,
     flags: i32,
+    cpus: Option<&'a Cpus>,
 }
 
 impl Giver<'_> {
     /// Opens what a handle stands for, and gives it.
-    fn give_existing(&self, place: &Place, there: &OwnedFd, pid: u32) -> Result<Done, Errno> {
+    fn give_existing(&self, place: &Place, there: &OwnedFd) -> Result<Done, Errno> {
         let stat = stat_of(there.as_raw_fd(), c"")?;
         let kind = stat.st_mode & libc::S_IFMT;
         if kind == libc::S_IFDIR {
@@ -376,7 +382,7 @@ impl Giver<'_> {
         let mut line = Path::new();
         let own = if kind == libc::S_IFCHR && stat.st_rdev == libc::makedev(5, 0) {
             // `/dev/tty` is whoever's terminal opens it, so the caller's has to be named.
-            line.terminal(terminal_of(pid)?)
+            line.terminal(terminal_of(self.pid)?)
         } else {
             line.descriptor(None, there.as_raw_fd())
         };
@@ -418,7 +424,7 @@ impl Giver<'_> {
         }
         still_waiting(self.listener, self.id)?;
         // A program that was just written cannot be executed while somebody has it open for writing, so our own
-        // descriptor of such a file is closed before the answer is given.
+        // descriptor of such a file is closed before the answer is given. Other files are given with the answer.
         let writes = self.flags & libc::O_ACCMODE != libc::O_RDONLY;
         let add = AddFd {
             id: self.id,
@@ -427,9 +433,12 @@ impl Giver<'_> {
             newfd: 0,
             newfd_flags: (self.flags & libc::O_CLOEXEC) as u32,
         };
+        let together = self.cpus.filter(|_| writes).and_then(|ours| Together::with(self.pid, ours));
         // SAFETY: the request reads one `AddFd`.
         let number = check_int(unsafe { libc::ioctl(self.listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
         if writes {
+            // Before the answer: whoever goes on may fork at once, and the child would be bound to this CPU for good.
+            drop(together);
             drop(opened);
             respond(self.listener, self.id, Ok(i64::from(number)));
         }

@@ -41,6 +41,7 @@ mod spot;
 pub mod syscalls;
 pub mod terminal;
 mod text;
+mod together;
 pub mod tree;
 pub mod wait;
 mod wire;
