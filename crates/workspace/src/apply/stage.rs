@@ -152,14 +152,20 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<u64> {
             };
             let directory = ground.tree(parent)?;
             let directory = (*directory).as_fd();
-            let to = tree::create_file(directory, name, 0o600)?;
+            // Whoever may read the file when it is done may read it before, if it belongs to the same user all the time.
+            let is_ours =
+                step.before.is_none() && steps.owner.is_none_or(|owner| owner == polder_sys::wait::effective_ids());
+            let to = tree::create_file(directory, name, if is_ours { mode & 0o777 } else { 0o600 })?;
             copy_data(&from, &to, stat.size)?;
             if step.before.is_some() {
                 keep_attributes(ground, step, parent, name)?;
             }
             let made = tree::stat_of(to.as_fd())?;
             own(ground, steps, step, &aside, &made)?;
-            to.set_permissions(Permissions::from_mode(*mode))?;
+            // Mostly the mask of the process takes nothing away, and what a change of the owner clears is not set.
+            if !is_ours || made.mode != *mode {
+                to.set_permissions(Permissions::from_mode(*mode))?;
+            }
             tree::set_modified(directory, name, stat.modified)?;
             return Ok(made.inode);
         }
