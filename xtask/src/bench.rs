@@ -52,7 +52,7 @@ fn measure(what: &str, rounds: usize, keep: bool) -> Outcome {
     } else {
         None
     };
-    if what == "work" {
+    if IN_MEMORY.contains(&what) {
         copy(&run::build_example("polder-sys", work::FLOOR)?, &shared.path().join(work::FLOOR))?;
     }
     let own = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -36,15 +36,17 @@ pub(super) const WORKLOADS: [(&str, &str, &str); 5] = [
 
 /// How a run is watched, each of which is measured.
 const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
-/// What is measured beside them: the price of Landlock and of a filter, whoever asks for them.
+/// The program that is measured beside them: the kernel's own price, whoever asks.
 pub(super) const FLOOR: &str = "floor";
+/// What it is asked for: Landlock and a filter; and to hear of every call that `exact` looks at.
+const FLOORS: [(&str, &[&str]); 2] = [(FLOOR, &[]), ("heard", &["--heard"])];
 
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
     let floor = polder.with_file_name(FLOOR);
-    let names = [FLOOR, OBSERVE[0], OBSERVE[1], OBSERVE[2]];
+    let names = [FLOORS[0].0, FLOORS[1].0, OBSERVE[0], OBSERVE[1], OBSERVE[2]];
     let mut text = format!(
-        "| workload | bare ms | {} | {} | cheap ÷ floor |\n|---|---|{}---|\n",
+        "| workload | bare ms | {} | {} | cheap ÷ floor | exact ÷ heard |\n|---|---|{}---|---|\n",
         names.map(|name| format!("{name} ms")).join(" | "),
         names.map(|name| format!("{name} ÷ bare")).join(" | "),
         "---|".repeat(2 * names.len()),
@@ -53,12 +55,15 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         eprintln!("  {name}");
         let flags = OBSERVE.map(|observe| ["--observe", observe]);
         let flags: Vec<&[&str]> = flags.iter().map(<[&str; 2]>::as_slice).collect();
-        let times = times(polder, &flags, Some(&floor), place, work, rounds)?;
+        let floors = FLOORS.map(|(name, words)| Floor { name, program: &floor, words });
+        let times = times(polder, &flags, &floors, place, work, rounds)?;
         let medians: Vec<_> = times.iter().map(|times| format!("{:.0}", millis(rank(times, 0.5)))).collect();
         let against = |base: usize, inside: &[Duration]| format!("{:.3}", ratio(inside, &times[base]));
         let mut ratios: Vec<_> = times[1..].iter().map(|inside| against(0, inside)).collect();
-        let [_bare, _floor, _off, cheap, ..] = &times[..] else { return Err("a case was not measured".to_owned()) };
-        ratios.push(against(1, cheap));
+        let [_bare, _floor, _heard, _off, cheap, exact] = &times[..] else {
+            return Err("a case was not measured".to_owned());
+        };
+        ratios.extend([against(1, cheap), against(2, exact)]);
         let _ = writeln!(text, "| {name} | {} | {} |", medians.join(" | "), ratios.join(" | "));
         Ok(())
     };
@@ -90,12 +95,19 @@ pub(super) fn shell(place: &Path, script: &str) -> Result<(), String> {
     }
 }
 
-/// The times of a script: bare, by the program that stands for the least, and inside with each of the flags. All get the
+/// The program that stands for the least, and how it is called.
+pub(super) struct Floor<'a> {
+    pub(super) name: &'a str,
+    pub(super) program: &'a Path,
+    pub(super) words: &'a [&'a str],
+}
+
+/// The times of a script: bare, by each program that stands for the least, and inside with each of the flags. All get the
 /// same few variables.
 pub(super) fn times(
     polder: &Path,
     flags: &[&[&str]],
-    floor: Option<&Path>,
+    floors: &[Floor<'_>],
     place: &Path,
     work: &str,
     rounds: usize,
@@ -106,9 +118,9 @@ pub(super) fn times(
     let path = "PATH=/usr/local/bin:/usr/bin:/bin";
     let plain: &[&str] = &["env", "-i", path, "HOME=/tmp"];
     let mut cases = vec![Case::new("bare", words(&[plain, &["sh", "-c", &bare]].concat()))];
-    if let Some(floor) = floor {
-        let below = format!("cd '{place_text}' && exec '{}' sh -c \"$1\"", floor.display());
-        cases.push(Case::new(FLOOR, words(&[plain, &["sh", "-c", &below, "sh", work]].concat())));
+    for Floor { name, program, words: asked } in floors {
+        let below = format!("cd '{place_text}' && exec '{}' \"$@\"", program.display());
+        cases.push(Case::new(*name, words(&[plain, &["sh", "-c", &below, "sh"], asked, &["sh", "-c", work]].concat())));
     }
     for flags in flags {
         let run: &[&str] = &[&polder.display().to_string(), "run", "-C", &place_text];

@@ -2,7 +2,7 @@
 //! it over.
 
 use super::table::{Case, interleaved, millis, rank, ratio, starts};
-use super::work::{WORKLOADS, repository, shell, times};
+use super::work::{FLOOR, Floor, WORKLOADS, repository, shell, times};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -15,25 +15,35 @@ const SMALL_TREE: &str = "mkdir -p t/1; cd t/1; seq 50 | xargs touch";
 /// Rounds of a workload for each hundred of the start.
 const WORK_ROUNDS: usize = 5;
 /// Rounds of an apply, before each of which 20,000 files are made anew.
-const APPLY_ROUNDS: usize = 3;
+const APPLY_ROUNDS: usize = 10;
 
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
     let tree = ground.join("tree");
     eprintln!("  start");
-    let mut text = start(polder, &tree, rounds)?;
+    let mut text = start(polder, &tree, &ground.join("starts"), rounds)?;
     eprintln!("  diff");
     text.push_str(&diff(polder, &tree, &ground.join("small"), rounds)?);
-    text.push_str("\n| workload in a layer | bare ms | inside ms | inside ÷ bare |\n|---|---|---|---|\n");
+    text.push_str(
+        "\n| workload in a layer | bare ms | floor ms | inside ms | floor ÷ bare | inside ÷ bare | inside ÷ floor |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    let floor = polder.with_file_name(FLOOR);
+    let store = ground.join("floor");
+    fs::create_dir(&store).map_err(|error| error.to_string())?;
+    let layer = ["--apart", "--layer", &store.display().to_string()];
     for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
         eprintln!("  {name}");
         let place = ground.join(index.to_string());
         repository(&place, prepare)?;
         let rounds = (rounds * WORK_ROUNDS / 100).max(3);
-        let times = times(polder, &[&["--discard"]], None, &place, work, rounds)?;
-        let [bare, inside] = [&times[0], &times[1]];
-        let median = |times: &[Duration]| millis(rank(times, 0.5));
-        let _ = writeln!(text, "| {name} | {:.0} | {:.0} | {:.3} |", median(bare), median(inside), ratio(inside, bare));
+        let least = Floor { name: FLOOR, program: &floor, words: &layer };
+        let times = times(polder, &[&["--discard"]], &[least], &place, work, rounds)?;
+        let [bare, floor, inside] = &times[..] else { return Err("a case was not measured".to_owned()) };
+        let [bare_ms, floor_ms, inside_ms] =
+            [bare, floor, inside].map(|times: &Vec<Duration>| millis(rank(times, 0.5)));
+        let ratios = [ratio(floor, bare), ratio(inside, bare), ratio(inside, floor)].map(|ratio| format!("{ratio:.3}"));
+        let _ = writeln!(text, "| {name} | {bare_ms:.0} | {floor_ms:.0} | {inside_ms:.0} | {} |", ratios.join(" | "));
     }
     text.push_str(&apply(polder, &ground.join("apply"), rounds)?);
     Ok(text)
@@ -78,11 +88,13 @@ fn apply(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
         case.env.push(state.clone());
     }
     let clean = format!("rm -rf copy new; '{polder_text}' workspace discard bench >/dev/null 2>&1");
-    // What is copied is there; only what is taken over has to be made anew.
+    // What is copied is there; only what is taken over has to be made anew. An apply waits for the disk: what others have left
+    // to be written is written before.
+    let written = || drop(std::process::Command::new("sync").status());
     let prepare = |number: usize| {
         if number == 0 {
             drop(fs::remove_dir_all(place.join("copy")));
-            return;
+            return written();
         }
         let run = [polder_text.as_str(), "run", "--workspace", "bench", "--", "sh", "-c", tree];
         for words in [&["sh", "-c", &clean], &run[..]] {
@@ -90,14 +102,24 @@ fn apply(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
             command.args(&words[1..]).current_dir(place).env(&state.0, &state.1).stderr(std::process::Stdio::null());
             drop(command.status());
         }
+        written();
     };
     let times = interleaved(&cases, (rounds * APPLY_ROUNDS / 100).max(3), &prepare)?;
     Ok(format!("\n{}", starts(&cases, &times, 0)))
 }
 
-/// The same command on the real tree, on a layer that stays empty, and on one that is changed and thrown away.
-fn start(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
+/// The same command on the real tree, on a layer that stays empty, and on one that is changed and thrown away; and what the
+/// kernel itself takes for a layer, by a program that does little else.
+fn start(polder: &Path, place: &Path, store: &Path, rounds: usize) -> Result<String, String> {
     repository(place, TREE)?;
+    fs::create_dir(store).map_err(|error| error.to_string())?;
+    let floor = polder.with_file_name(FLOOR);
+    let floor = |layer: &str| {
+        let script = format!("cd '{}' && exec '{}' {layer} /bin/true", place.display(), floor.display());
+        ["sh".to_owned(), "-c".to_owned(), script].to_vec()
+    };
+    let layer = format!("--apart --layer '{}'", store.display());
+    let floors = [("floor, in namespaces", floor("--apart")), ("floor, in a layer", floor(&layer))];
     let state = format!("{}.state", place.display());
     let (polder, place) = (polder.display().to_string(), place.display().to_string());
     let run = |flags: &[&str], command: &[&str]| {
@@ -114,6 +136,8 @@ fn start(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
     for case in &mut cases {
         case.env.push(("XDG_STATE_HOME".to_owned(), state.clone()));
     }
+    let mut cases = Vec::from(cases);
+    cases.extend(floors.map(|(name, words)| Case::new(name, words)));
     let times = interleaved(&cases, rounds, &|_| ())?;
     Ok(starts(&cases, &times, 0))
 }
