@@ -56,16 +56,30 @@ pub(crate) fn order() -> Outcome {
     Ok(0)
 }
 
-/// The ordinary case: a command in a repository. Offsets in the program, in the order in which they are reached.
+/// The ordinary cases: a command in a repository, and one on a layer over it. Offsets in the program, in the order in which
+/// they are reached.
 fn passed(binary: &Path, tracer: &Path, place: &Path, command: &dyn Fn(&Path) -> Command) -> Result<Vec<u64>, String> {
     call(command(Path::new("git")).args(["init", "--quiet"]).arg(place))?;
-    let words: [&std::ffi::OsStr; 5] =
-        ["run".as_ref(), "-C".as_ref(), place.as_os_str(), "--".as_ref(), "/bin/true".as_ref()];
+    let mut offsets = passed_by(binary, tracer, place, &[], command)?;
+    offsets.extend(passed_by(binary, tracer, place, &["--cow"], command)?);
+    Ok(offsets)
+}
+
+fn passed_by(
+    binary: &Path,
+    tracer: &Path,
+    place: &Path,
+    flags: &[&str],
+    command: &dyn Fn(&Path) -> Command,
+) -> Result<Vec<u64>, String> {
+    let mut words: Vec<&std::ffi::OsStr> = vec!["run".as_ref(), "-C".as_ref(), place.as_os_str()];
+    words.extend(flags.iter().map(std::ffi::OsStr::new));
+    words.extend(["--", "/bin/true"].map(std::ffi::OsStr::new));
     // What the machine offers is known from the first call on, for a few seconds.
-    call(command(binary).args(words))?;
+    call(command(binary).args(&words))?;
     let output = command(tracer)
         .arg(binary)
-        .args(words)
+        .args(&words)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("cannot start {}: {error}", tracer.display()))?;
