@@ -5,6 +5,7 @@ mod engines;
 mod sessions;
 mod start;
 mod table;
+mod turns;
 mod work;
 mod workspace;
 
@@ -22,7 +23,7 @@ pub(crate) fn bench(args: &[String]) -> Outcome {
     match args.first().map(String::as_str) {
         Some("start") if engines => measure("engines", rounds.unwrap_or(300), keep),
         Some("start") => measure("start", rounds.unwrap_or(300), keep),
-        Some("work") => measure("work", rounds.unwrap_or(5), keep),
+        Some("work") => measure("work", rounds.unwrap_or(30), keep),
         Some("workspace") => measure("workspace", rounds.unwrap_or(100), keep),
         // The second half, in the directory and as the user that the first half chose.
         Some("start-here") => here(args, start::measure),

@@ -64,14 +64,17 @@ pub(super) fn rank(times: &[Duration], share: f64) -> Duration {
     sorted[index.min(sorted.len() - 1)]
 }
 
-/// The median of what a case takes of what another one takes in the same round: a machine that is slow for a while is
-/// slow for both.
-pub(super) fn ratio(times: &[Duration], base: &[Duration]) -> f64 {
+/// What a case takes of what another one takes at the same turn, a machine that is slow for a while being slow for both: the
+/// median, and between which values it lies with 95 %, by the ranks that the binomial distribution gives.
+pub(super) fn compared(times: &[Duration], base: &[Duration]) -> String {
     let ratios = times.iter().zip(base).map(|(time, base)| time.as_secs_f64() / base.as_secs_f64());
     let mut ratios: Vec<f64> = ratios.collect();
     ratios.sort_by(f64::total_cmp);
-    let middle = ratios.len() / 2;
-    if ratios.len().is_multiple_of(2) { (ratios[middle - 1] + ratios[middle]) / 2.0 } else { ratios[middle] }
+    let count = ratios.len() as f64;
+    let at = |rank: f64| ratios[(rank.round().max(0.0) as usize).min(ratios.len() - 1)];
+    let (middle, aside) = ((count - 1.0) / 2.0, 0.98 * count.sqrt());
+    let median = (at(middle.floor()) + at(middle.ceil())) / 2.0;
+    format!("{median:.2} ({:.2}–{:.2})", at(middle - aside), at(middle + aside))
 }
 
 pub(super) fn millis(time: Duration) -> f64 {

@@ -1,38 +1,72 @@
-//! What working costs: five workloads, bare and inside, each repeated until the start does not matter.
+//! What working costs: five workloads, bare and inside, unit by unit.
 
-use super::table::{Case, interleaved, millis, rank, ratio};
+use super::table::{Case, compared, millis, rank};
+use super::turns::turns;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A workload: its name, what prepares the directory once, and what is measured.
-pub(super) const WORKLOADS: [(&str, &str, &str); 5] = [
-    (
-        "git status, 2,000 files",
-        "mkdir -p d && for i in $(seq 2000); do echo $i > d/$i; done && git add d && \
-         git -c user.name=b -c user.email=b@localhost commit -q -m b",
-        "for i in $(seq 150); do git status --porcelain; done",
-    ),
-    ("python3 -c pass", "true", "for i in $(seq 40); do /usr/bin/python3 -c pass; done"),
-    (
-        "C build, 50 files",
-        "for i in $(seq 50); do printf '#include <stdio.h>\\nint f%d(int x) { printf(\"%%d\", x); return x + %d; }\\n' \
-         $i $i > $i.c; done",
-        "for i in $(seq 50); do cc -O1 -c $i.c -o $i.o; done",
-    ),
-    (
-        "find, 50,000 files",
-        "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 | xargs touch); done",
-        "for i in $(seq 25); do find t -type f | wc -l; done",
-    ),
-    (
-        "write 20,000 files",
-        "true",
-        "w=$(mktemp -d w.XXXXXX) && cd $w && /usr/bin/python3 -c 'for i in range(20000):\n with open(f\"{i}\", \"w\") as f: f.write(\"x\" * 100)'",
-    ),
+/// A workload.
+pub(super) struct Workload {
+    pub(super) name: &'static str,
+    /// What prepares the directory once.
+    pub(super) prepare: &'static str,
+    /// The worker that does a unit of it for every line that it reads, and answers `done`.
+    pub(super) worker: &'static [&'static str],
+}
+
+pub(super) const WORKLOADS: [Workload; 5] = [
+    Workload {
+        name: "git status, 2,000 files",
+        prepare: "mkdir -p d && for i in $(seq 2000); do echo $i > d/$i; done && git add d && \
+                  git -c user.name=b -c user.email=b@localhost commit -q -m b",
+        worker: &["sh", "-c", "while read -r go; do git status --porcelain; echo done; done"],
+    },
+    Workload {
+        name: "python3 -c pass",
+        prepare: "true",
+        worker: &["sh", "-c", "while read -r go; do /usr/bin/python3 -c pass; echo done; done"],
+    },
+    Workload {
+        name: "C build, 50 files",
+        prepare: "for i in $(seq 50); do printf '#include <stdio.h>\\nint f%d(int x) { printf(\"%%d\", x); return x + %d; }\\n' \
+                  $i $i > $i.c; done",
+        worker: &[
+            "sh",
+            "-c",
+            "i=0; while read -r go; do i=$((i % 50 + 1)); cc -O1 -c $i.c -o $$.o; echo done; done; rm -f $$.o",
+        ],
+    },
+    Workload {
+        name: "find, 50,000 files",
+        prepare: "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 | xargs touch); done",
+        worker: &["sh", "-c", "while read -r go; do test $(find t -type f | wc -l) = 50000 && echo done; done"],
+    },
+    WRITING,
 ];
+
+/// Small files, two hundred a turn.
+const WRITING: Workload = Workload {
+    name: "write small files",
+    prepare: "true",
+    worker: &[
+        "/usr/bin/python3",
+        "-c",
+        "import os, shutil, sys, tempfile\n\
+         place = tempfile.mkdtemp(dir='.')\n\
+         os.chdir(place)\n\
+         made = 0\n\
+         for line in sys.stdin:\n \
+          for made in range(made, made + 200):\n  \
+           with open(str(made), 'w') as file: file.write('x' * 100)\n \
+          made += 1\n \
+          print('done', flush=True)\n\
+         os.chdir('..')\n\
+         shutil.rmtree(place)\n",
+    ],
+};
 
 /// How a run is watched, each of which is measured.
 const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
@@ -40,42 +74,38 @@ const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
 pub(super) const FLOOR: &str = "floor";
 /// What it is asked for: Landlock and a filter; and to hear of every call that `exact` looks at.
 const FLOORS: [(&str, &[&str]); 2] = [(FLOOR, &[]), ("heard", &["--heard"])];
+/// What the ratios are of.
+const RATIOS: [&str; 7] =
+    ["bare again", "floor", "heard", "off", "cheap", "exact", "(median of pairs, and where it lies with 95 %)"];
 
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
     let floor = polder.with_file_name(FLOOR);
-    let names = [FLOORS[0].0, FLOORS[1].0, OBSERVE[0], OBSERVE[1], OBSERVE[2]];
+    let [again, least, heard, off, cheap, exact, how] = RATIOS;
     let mut text = format!(
-        "| workload | bare ms | {} | {} | cheap ÷ floor | exact ÷ heard |\n|---|---|{}---|---|\n",
-        names.map(|name| format!("{name} ms")).join(" | "),
-        names.map(|name| format!("{name} ÷ bare")).join(" | "),
-        "---|".repeat(2 * names.len()),
+        "Each as a ratio to bare {how}:\n\n| a unit of | bare ms | {again} | {least} | {heard} | {off} | {cheap} | {exact} |\n\
+         |---|---|---|---|---|---|---|---|\n"
     );
-    let mut row = |name: &str, place: &Path, work: &str| -> Result<(), String> {
+    let mut row = |name: &str, place: &Path, workload: &Workload| -> Result<(), String> {
         eprintln!("  {name}");
         let flags = OBSERVE.map(|observe| ["--observe", observe]);
         let flags: Vec<&[&str]> = flags.iter().map(<[&str; 2]>::as_slice).collect();
         let floors = FLOORS.map(|(name, words)| Floor { name, program: &floor, words });
-        let times = times(polder, &flags, &floors, place, work, rounds)?;
-        let medians: Vec<_> = times.iter().map(|times| format!("{:.0}", millis(rank(times, 0.5)))).collect();
-        let against = |base: usize, inside: &[Duration]| format!("{:.3}", ratio(inside, &times[base]));
-        let mut ratios: Vec<_> = times[1..].iter().map(|inside| against(0, inside)).collect();
-        let [_bare, _floor, _heard, _off, cheap, exact] = &times[..] else {
-            return Err("a case was not measured".to_owned());
-        };
-        ratios.extend([against(1, cheap), against(2, exact)]);
-        let _ = writeln!(text, "| {name} | {} | {} |", medians.join(" | "), ratios.join(" | "));
+        let times = times(polder, &flags, &floors, place, workload, rounds)?;
+        let [bare, others @ ..] = &times[..] else { return Err("a case was not measured".to_owned()) };
+        let ratios: Vec<_> = others.iter().map(|other| compared(other, bare)).collect();
+        let _ = writeln!(text, "| {name} | {:.1} | {} |", millis(rank(bare, 0.5)), ratios.join(" | "));
         Ok(())
     };
-    for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
+    for (index, workload) in WORKLOADS.iter().enumerate() {
         let place = ground.join(index.to_string());
-        repository(&place, prepare)?;
-        row(name, &place, work)?;
+        repository(&place, workload.prepare)?;
+        row(workload.name, &place, workload)?;
     }
     // Where there is no repository, every new name is looked at, so that `.git` cannot appear.
     let place = ground.join("unguarded");
     fs::create_dir(&place).map_err(|error| error.to_string())?;
-    row("write 20,000 files, no repository (guarded)", &place, WORKLOADS[4].2)?;
+    row("the same, no repository (guarded)", &place, &WRITING)?;
     let _ = writeln!(text, "\nPeak resident memory of polder's own processes: {}", memory(polder, &ground)?);
     Ok(text)
 }
@@ -102,36 +132,35 @@ pub(super) struct Floor<'a> {
     pub(super) words: &'a [&'a str],
 }
 
-/// The times of a script: bare, by each program that stands for the least, and inside with each of the flags. All get the
-/// same few variables.
+/// The times of a workload, unit by unit: bare, bare again, by each program that stands for the least, and inside with each of
+/// the flags. All get the same few variables.
 pub(super) fn times(
     polder: &Path,
     flags: &[&[&str]],
     floors: &[Floor<'_>],
     place: &Path,
-    work: &str,
+    workload: &Workload,
     rounds: usize,
 ) -> Result<Vec<Vec<Duration>>, String> {
     let place_text = place.display().to_string();
-    let bare = format!("cd '{place_text}' && {work}");
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let path = "PATH=/usr/local/bin:/usr/bin:/bin";
-    let plain: &[&str] = &["env", "-i", path, "HOME=/tmp"];
-    let mut cases = vec![Case::new("bare", words(&[plain, &["sh", "-c", &bare]].concat()))];
-    for Floor { name, program, words: asked } in floors {
-        let below = format!("cd '{place_text}' && exec '{}' \"$@\"", program.display());
-        cases.push(Case::new(*name, words(&[plain, &["sh", "-c", &below, "sh"], asked, &["sh", "-c", work]].concat())));
+    // What a run keeps of its changes is kept where the work is.
+    let state = format!("XDG_STATE_HOME={place_text}.state");
+    let same: &[&str] = &["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", &state];
+    let there = format!("cd '{place_text}' && exec \"$@\"");
+    let case = |name: &str, words: &[&str]| {
+        let words = [same, words, workload.worker].concat();
+        Case::new(name, words.into_iter().map(str::to_owned).collect())
+    };
+    let bare: &[&str] = &["sh", "-c", &there, "sh"];
+    let mut cases = vec![case("bare", bare), case("bare again", bare)];
+    for Floor { name, program, words } in floors {
+        cases.push(case(name, &[bare, &[&program.display().to_string()], words].concat()));
     }
+    let run: &[&str] = &[&polder.display().to_string(), "run", "-C", &place_text];
     for flags in flags {
-        let run: &[&str] = &[&polder.display().to_string(), "run", "-C", &place_text];
-        let mut case = Case::new(flags.join(" "), words(&[run, flags, &["--", "sh", "-c", work]].concat()));
-        // What a run keeps of its changes is kept where the work is.
-        case.env.push(("XDG_STATE_HOME".to_owned(), format!("{place_text}.state")));
-        cases.push(case);
+        cases.push(case(&flags.join(" "), &[run, flags, &["--"]].concat()));
     }
-    // Each round finds nothing of an earlier one.
-    let settle = |_| drop(Command::new("sh").args(["-c", "rm -rf w.*"]).current_dir(place).status());
-    interleaved(&cases, rounds, &settle)
+    turns(&cases, rounds)
 }
 
 /// The peaks of polder and of the shim while a command runs.

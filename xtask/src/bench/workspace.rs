@@ -1,19 +1,18 @@
 //! What it costs to keep changes apart: the start on a large tree, five workloads on a layer, a look at what changed, and taking
 //! it over.
 
-use super::table::{Case, interleaved, millis, rank, ratio, starts};
+use super::table::{Case, compared, interleaved, millis, rank, starts};
 use super::work::{FLOOR, Floor, WORKLOADS, repository, shell, times};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 /// As many files as a large repository has.
 const TREE: &str = "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 | xargs touch); done";
 /// Few files, with the one that is changed.
 const SMALL_TREE: &str = "mkdir -p t/1; cd t/1; seq 50 | xargs touch";
-/// Rounds of a workload for each hundred of the start.
-const WORK_ROUNDS: usize = 5;
+/// Rounds of a workload for each hundred of the start; each is ten turns.
+const WORK_ROUNDS: usize = 20;
 /// Rounds of an apply, before each of which 20,000 files are made anew.
 const APPLY_ROUNDS: usize = 10;
 
@@ -25,25 +24,24 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
     eprintln!("  diff");
     text.push_str(&diff(polder, &tree, &ground.join("small"), rounds)?);
     text.push_str(
-        "\n| workload in a layer | bare ms | floor ms | inside ms | floor ÷ bare | inside ÷ bare | inside ÷ floor |\n\
-         |---|---|---|---|---|---|---|\n",
+        "\nEach as a ratio to bare (median of pairs, and where it lies with 95 %), and inside also to the floor:\n\n\
+         | a unit of, in a layer | bare ms | bare again | floor | inside | inside ÷ floor |\n|---|---|---|---|---|---|\n",
     );
     let floor = polder.with_file_name(FLOOR);
     let store = ground.join("floor");
     fs::create_dir(&store).map_err(|error| error.to_string())?;
     let layer = ["--apart", "--layer", &store.display().to_string()];
-    for (index, (name, prepare, work)) in WORKLOADS.iter().enumerate() {
-        eprintln!("  {name}");
+    for (index, workload) in WORKLOADS.iter().enumerate() {
+        eprintln!("  {}", workload.name);
         let place = ground.join(index.to_string());
-        repository(&place, prepare)?;
+        repository(&place, workload.prepare)?;
         let rounds = (rounds * WORK_ROUNDS / 100).max(3);
         let least = Floor { name: FLOOR, program: &floor, words: &layer };
-        let times = times(polder, &[&["--discard"]], &[least], &place, work, rounds)?;
-        let [bare, floor, inside] = &times[..] else { return Err("a case was not measured".to_owned()) };
-        let [bare_ms, floor_ms, inside_ms] =
-            [bare, floor, inside].map(|times: &Vec<Duration>| millis(rank(times, 0.5)));
-        let ratios = [ratio(floor, bare), ratio(inside, bare), ratio(inside, floor)].map(|ratio| format!("{ratio:.3}"));
-        let _ = writeln!(text, "| {name} | {bare_ms:.0} | {floor_ms:.0} | {inside_ms:.0} | {} |", ratios.join(" | "));
+        let times = times(polder, &[&["--discard"]], &[least], &place, workload, rounds)?;
+        let [bare, again, floor, inside] = &times[..] else { return Err("a case was not measured".to_owned()) };
+        let ratios = [(again, bare), (floor, bare), (inside, bare), (inside, floor)];
+        let ratios = ratios.map(|(times, base)| compared(times, base)).join(" | ");
+        let _ = writeln!(text, "| {} | {:.1} | {ratios} |", workload.name, millis(rank(bare, 0.5)));
     }
     text.push_str(&apply(polder, &ground.join("apply"), rounds)?);
     Ok(text)
