@@ -116,6 +116,60 @@ fn a_link_that_is_made_during_the_run() {
     }
 }
 
+/// Looking whether a link leads somewhere is reading, too, also after something was missing beside it.
+#[test]
+fn looking_at_a_link_of_the_workspace_to_the_outside() {
+    let place = Place::new();
+    let file = text(&place.write("other/data", "seen\n"));
+    std::os::unix::fs::symlink(&file, place.work().join("link")).expect("a link");
+    std::os::unix::fs::symlink(place.dir().join("other"), place.work().join("way")).expect("a link");
+    for looking in ["test -e link", "test -e way/data", "python3 -c 'import os; os.stat(\"link\")'"] {
+        circle(&place, &format!("test -e no; test -e no/way; {looking}"), "file-read", &file);
+    }
+}
+
+/// A file of the command's own that is gone again is missing, where the host has one.
+#[test]
+fn what_was_the_commands_own_hides_what_the_host_has_only_as_long_as_it_is_there() {
+    let place = Place::new();
+    let name = format!("polder-e2e-own-{}", std::process::id());
+    let file = format!("/tmp/{name}");
+    fs::write(&file, "seen\n").expect("a file of the host");
+    let script = format!("cd /tmp && {{ echo x > {name} && cat {name} {name} && rm {name}; }} 2>/dev/null; cat {name}");
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &[], &script);
+        assert_ne!(exit_code(&said), 0, "{engine}: {said:?}");
+        assert!(violations.iter().any(|one| one["target"] == file.as_str()), "{engine}: {violations:?}");
+    }
+    fs::remove_file(&file).expect("it is there");
+}
+
+/// Threads share where they are. What one of them tries where it may is not told, whenever another goes elsewhere.
+#[test]
+fn a_thread_that_goes_elsewhere_makes_nobody_a_violator() {
+    let place = Place::new();
+    // Where there is a repository, nothing is guarded, and the observer looks.
+    assert_eq!(place.sh("git init -q .").code, 0);
+    let script = "python3 -c \"
+import os, threading
+here, over = os.getcwd(), threading.Event()
+def go():
+    while not over.is_set():
+        os.chdir('/usr'); os.chdir(here)
+other = threading.Thread(target=go); other.start()
+for i in range(4000):
+    try: os.close(os.open('f', os.O_WRONLY | os.O_CREAT))
+    except OSError: pass
+over.set(); other.join()\"";
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &[], script);
+        assert_eq!(exit_code(&said), 0, "{engine}: {said:?}");
+        let targets = violations.iter().filter_map(|one| one["target"].as_str());
+        let untrue: Vec<_> = targets.filter(|target| !target.starts_with("/usr/")).collect();
+        assert!(untrue.is_empty(), "{engine}: {untrue:?}");
+    }
+}
+
 /// What is missing in the workspace says nothing about where a link to it lies.
 #[test]
 fn a_link_into_the_workspace_does_not_hide_what_is_missing_beside_it() {

@@ -21,10 +21,10 @@ const MISSING_MAX: usize = 8;
 /// the hundredth process that reads the same library, or looks for the same header in vain, is not looked at as the first
 /// was.
 ///
-/// What is found out stays right until a name leads elsewhere. The system is read-only; elsewhere only links and new names
-/// for what exists can bring that about, of which the observer hears: it forgets. Where a grant or an image lets a command
-/// write to the system, or where somebody makes a link at the very moment of a look, a path that leads out by it is not
-/// told of. It is denied all the same.
+/// What is found out stays right until a name leads elsewhere. The system is read-only; in what is shown only links and new
+/// names for what exists can bring that about, of which the observer hears: it forgets. Where a grant or an image lets a command
+/// write to the system, where somebody makes a link at the very moment of a look, and where the host or another run makes one in
+/// what is shown, a path that leads out by it may not be told of. It is denied all the same.
 pub(super) struct Known {
     system: Marks,
     elsewhere: Marks,
@@ -100,6 +100,8 @@ impl Known {
 pub(super) struct ShownMounts {
     ids: [u64; MOUNTS_MAX],
     used: usize,
+    /// The last one that is the command's own, in which the host has nothing.
+    own: Option<u64>,
 }
 
 /// Whether the last name of a path can still be a link that leads nowhere.
@@ -111,7 +113,7 @@ pub(super) enum Last {
 
 impl ShownMounts {
     pub(super) const fn new() -> Self {
-        Self { ids: [0; MOUNTS_MAX], used: 0 }
+        Self { ids: [0; MOUNTS_MAX], used: 0, own: None }
     }
 
     /// Whether a path that was not found is missing in one of them.
@@ -154,7 +156,18 @@ impl ShownMounts {
         }
     }
 
-    fn holds(&self, mount: Option<u64>) -> bool {
+    /// Remembers a mount that nothing of is shown.
+    pub(super) const fn learn_own(&mut self, mount: u64) {
+        self.own = Some(mount);
+    }
+
+    /// Whether it is known what a mount is.
+    pub(super) fn knows(&self, mount: u64) -> bool {
+        self.own == Some(mount) || self.holds(Some(mount))
+    }
+
+    /// Whether everything in a mount is as on the host.
+    pub(super) fn holds(&self, mount: Option<u64>) -> bool {
         mount.is_some_and(|id| self.ids[..self.used].contains(&id))
     }
 }

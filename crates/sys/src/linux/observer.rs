@@ -14,7 +14,7 @@ use super::image::{List, ObserveImage};
 use super::known::{Known, Last, Mark, ShownMounts};
 use super::notify::{Notification, PATH_BYTES_MAX, Path, read_memory, read_path};
 use super::peers;
-use super::spot::{Callers, Spot, seen};
+use super::spot::{Callers, Cwd, Spot, seen};
 use super::syscalls::{self, Disturbs, Observe};
 use super::text::resolve;
 use std::ffi::CStr;
@@ -124,7 +124,7 @@ impl<'a> Observer<'a> {
         let follow = !matches!(access, Access::Make | Access::Remove | Access::Replace);
         let missing = matches!(errno, libc::ENOENT | libc::ENOTDIR);
         let may_be_shown = path.to_bytes().first() != Some(&b'/') || self.shown(path.to_bytes()).is_some();
-        let last = if follow && access != Access::Find { Last::MayBeLink } else { Last::IsMissing };
+        let last = if follow { Last::MayBeLink } else { Last::IsMissing };
         if missing && may_be_shown && self.mounts.have(&spot, last) {
             return self.known.add(mark);
         }
@@ -144,6 +144,9 @@ impl<'a> Observer<'a> {
             0 => return,
             errno => errno,
         };
+        if errno != 0 && !self.still_fails(pid, dir, path.to_bytes(), access) {
+            return;
+        }
         let kind = match access {
             Access::Find | Access::Read => DenialKind::Read,
             Access::Write => DenialKind::Write,
@@ -186,6 +189,17 @@ impl<'a> Observer<'a> {
         }
     }
 
+    /// Tries once more what is about to be told, if it begins where the caller is: another thread may have gone elsewhere for
+    /// both since that was looked up, and what was never tried must not be told.
+    fn still_fails(&mut self, pid: u32, dir: RawFd, path: &[u8], access: Access) -> bool {
+        if path.first() == Some(&b'/') || dir != libc::AT_FDCWD {
+            return true;
+        }
+        self.callers.forget();
+        let spot = self.callers.spot(pid, dir, path);
+        spot.is_some_and(|spot| self.attempt(pid, dir, &spot, access).is_err())
+    }
+
     /// Tries whether something can be made where a path is; whoever fills a directory asks for the same one each time.
     fn in_its_directory(&mut self, pid: u32, dir: RawFd, spot: &Spot) -> Result<(), Errno> {
         let Some(parent) = spot.parent() else { return Ok(()) };
@@ -202,11 +216,25 @@ impl<'a> Observer<'a> {
     /// A mark of what was asked, if it can be remembered: in the system, and in what is shown.
     fn mark(&mut self, pid: u32, dir: RawFd, path: &[u8], access: Access) -> Option<Mark> {
         let is_absolute = path.first() == Some(&b'/');
-        let directory = if is_absolute || dir != libc::AT_FDCWD { None } else { self.callers.cwd_mark(pid) };
+        let directory = if is_absolute || dir != libc::AT_FDCWD { None } else { self.shown_cwd(pid) };
         Known::mark(directory, path, access).filter(|mark| match mark {
             Mark::System(_) => true,
             Mark::Elsewhere(_) => !is_absolute || self.shown(path).is_some(),
         })
+    }
+
+    /// A number that stands for where the caller is, if that is shown whole. In a directory of the command's own, what was
+    /// there a moment ago may be gone, and be there on the host.
+    fn shown_cwd(&mut self, pid: u32) -> Option<u64> {
+        let Cwd { mark, mount } = self.callers.cwd(pid)?;
+        if !self.mounts.knows(mount) {
+            let place = resolve(pid, libc::AT_FDCWD, b"name", false)?;
+            match self.shown(place.bytes()) {
+                Some(shown) => self.mounts.learn(&place, shown),
+                None => self.mounts.learn_own(mount),
+            }
+        }
+        self.mounts.holds(Some(mount)).then_some(mark)
     }
 
     /// Whether Landlock alone will say no.
@@ -234,7 +262,9 @@ impl<'a> Observer<'a> {
                 let Err(Errno(errno)) = self.attempt(pid, libc::AT_FDCWD, &spot, Access::Write) else { return };
                 let Some(place) = resolve(pid, libc::AT_FDCWD, path.to_bytes(), true) else { return };
                 let missing = matches!(errno, libc::ENOENT | libc::ENOTDIR);
-                if !missing || self.shown(place.bytes()).is_none() {
+                if (!missing || self.shown(place.bytes()).is_none())
+                    && self.still_fails(pid, libc::AT_FDCWD, path.to_bytes(), Access::Write)
+                {
                     denials.note(DenialKind::UnixSocket, errno as u32, pid, place.bytes(), control);
                 }
             }

@@ -54,9 +54,17 @@ pub(super) struct Callers {
 /// Who called last, and where it is.
 struct Caller {
     pid: u32,
-    cwd: OwnedFd,
-    /// A number that stands for that directory.
-    cwd_mark: u64,
+    descriptor: OwnedFd,
+    cwd: Cwd,
+}
+
+/// A working directory.
+#[derive(Clone, Copy)]
+pub(super) struct Cwd {
+    /// A number that stands for it.
+    pub(super) mark: u64,
+    /// The mount that it is in.
+    pub(super) mount: u64,
 }
 
 impl Callers {
@@ -69,9 +77,9 @@ impl Callers {
         self.last = None;
     }
 
-    /// A number that stands for the working directory of a caller, if that can be remembered.
-    pub(super) fn cwd_mark(&mut self, pid: u32) -> Option<u64> {
-        self.caller(pid).map(|caller| caller.cwd_mark)
+    /// The working directory of a caller, if that can be remembered.
+    pub(super) fn cwd(&mut self, pid: u32) -> Option<Cwd> {
+        self.caller(pid).map(|caller| caller.cwd)
     }
 
     /// Where a path of a caller is.
@@ -82,7 +90,7 @@ impl Callers {
         if dir == libc::AT_FDCWD
             && let Some(caller) = self.caller(pid)
         {
-            return Some(Spot { from: caller.cwd.as_raw_fd(), text: Text::from_bytes(path)?, as_spelt: true });
+            return Some(Spot { from: caller.descriptor.as_raw_fd(), text: Text::from_bytes(path)?, as_spelt: true });
         }
         let mut line = Path::new();
         let base = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
@@ -98,9 +106,9 @@ impl Callers {
         }
         if self.last.as_ref().is_none_or(|last| last.pid != pid) {
             self.last = None;
-            let cwd = descriptor_of(pid, libc::AT_FDCWD).ok()?;
-            let cwd_mark = seen(cwd.as_raw_fd(), c"", libc::AT_EMPTY_PATH).ok()?.mark()?;
-            self.last = Some(Caller { pid, cwd, cwd_mark });
+            let descriptor = descriptor_of(pid, libc::AT_FDCWD).ok()?;
+            let cwd = seen(descriptor.as_raw_fd(), c"", libc::AT_EMPTY_PATH).ok()?.as_cwd()?;
+            self.last = Some(Caller { pid, descriptor, cwd });
         }
         self.last.as_ref()
     }
@@ -118,10 +126,10 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// A number that stands for it.
-    fn mark(&self) -> Option<u64> {
+    fn as_cwd(&self) -> Option<Cwd> {
+        let mount = self.mount?;
         // A mount shows one file system, so its number and the inode's are enough; the factor spreads small numbers.
-        self.mount.map(|mount| (mount << 32 ^ self.inode).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        Some(Cwd { mark: (mount << 32 ^ self.inode).wrapping_mul(0x9e37_79b9_7f4a_7c15), mount })
     }
 }
 

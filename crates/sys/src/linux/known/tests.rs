@@ -65,7 +65,7 @@ fn only_the_root_of_a_mount_says_something_about_the_rest_of_it() {
 #[test]
 fn more_mounts_than_there_is_room_for_are_not_remembered() {
     let ground = Ground::new("many");
-    let mut mounts = ShownMounts { ids: [u64::MAX; MOUNTS_MAX], used: MOUNTS_MAX };
+    let mut mounts = ShownMounts { ids: [u64::MAX; MOUNTS_MAX], used: MOUNTS_MAX, own: None };
     mounts.learn(&ground.place("nothing"), c"/");
     assert!(!mounts.have(&ground.spot("nothing"), Last::MayBeLink));
 }
