@@ -402,8 +402,11 @@ impl Giver<'_> {
         // SAFETY: we have one thread, so the copy is whole; it answers this one call and exits.
         match unsafe { libc::fork() } {
             0 => {
+                // Whoever was waited for has gone on meanwhile, and what it does may be answered by now: only one of us may
+                // move a caller about.
+                let copy = Self { cpus: None, ..*self };
                 let answer =
-                    open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| self.give(opened, Waits::AsAsked));
+                    open_from(libc::AT_FDCWD, path, flags, 0).and_then(|opened| copy.give(opened, Waits::AsAsked));
                 if let Err(errno) = answer {
                     respond(self.listener, self.id, Err(errno));
                 }
@@ -437,7 +440,8 @@ impl Giver<'_> {
         // SAFETY: the request reads one `AddFd`.
         let number = check_int(unsafe { libc::ioctl(self.listener.as_raw_fd(), NOTIF_ADDFD as _, &raw const add) })?;
         if writes {
-            // Before the answer: whoever goes on may fork at once, and the child would be bound to this CPU for good.
+            // Before the answer: whoever goes on may fork at once, and the child would be bound to this CPU. A caller whom a
+            // signal calls away in these microseconds can still do so (decision 1).
             drop(together);
             drop(opened);
             respond(self.listener, self.id, Ok(i64::from(number)));

@@ -31,6 +31,10 @@ impl Cpus {
         cpus
     }
 
+    fn have(&self, cpu: usize) -> bool {
+        self.0[cpu / WORD_BITS] & 1 << (cpu % WORD_BITS) != 0
+    }
+
     fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -44,6 +48,7 @@ impl Cpus {
 /// A caller and we are on one CPU for as long as this lives.
 pub(super) struct Together<'a> {
     pid: u32,
+    here: Cpus,
     callers: Cpus,
     ours: &'a Cpus,
 }
@@ -58,7 +63,8 @@ impl<'a> Together<'a> {
             return None;
         }
         let here = Cpus::only(cpu);
-        let together = Self { pid, callers: Cpus::of(pid).ok()?, ours };
+        let callers = Cpus::of(pid).ok().filter(|callers| callers.have(cpu))?;
+        let together = Self { pid, here, callers, ours };
         here.give(0).ok()?;
         // Where this fails, what was done is undone by the drop.
         here.give(pid).ok().map(|()| together)
@@ -67,12 +73,18 @@ impl<'a> Together<'a> {
 
 impl Drop for Together<'_> {
     fn drop(&mut self) {
-        // What cannot be given back any more, because the machine lost CPUs meanwhile, is replaced by all there are.
         let all = Cpus([u64::MAX; CPUS_MAX / WORD_BITS]);
-        for (pid, cpus) in [(self.pid, &self.callers), (0, self.ours)] {
-            if cpus.give(pid).is_err() {
-                let _ = all.give(pid);
+        // A caller to whom somebody gave other CPUs meanwhile keeps them. Mostly it could run everywhere, and has to be told just
+        // that: told the CPUs of today, it would stay there when its cpuset gets others.
+        if Cpus::of(self.pid).is_ok_and(|now| now == self.here) {
+            let _ = all.give(self.pid);
+            if Cpus::of(self.pid).is_ok_and(|now| now != self.callers) {
+                let _ = self.callers.give(self.pid);
             }
+        }
+        // What cannot be had any more, because the machine lost CPUs meanwhile, is replaced by all there are.
+        if self.ours.give(0).is_err() {
+            let _ = all.give(0);
         }
     }
 }
