@@ -60,7 +60,8 @@ impl Container {
         // One that has no process has no limit either, as far as anybody can see.
         let watched = Watched::of(u32::try_from(state.pid).unwrap_or(0));
         let Some(limit) = watched.lacks(bounds) else {
-            return Ok(bounds.memory_bytes.map(|_| MemoryWatch::of(watched)));
+            let watch = bounds.memory_bytes.map(|_| MemoryWatch::of(watched)).transpose();
+            return watch.map_err(|error| setup(error, None));
         };
         let text = format!("the daemon did not set the limit `{limit}` of the container");
         let remedy = format!("see whether it can limit anything here, or `--accept {limit}`");
@@ -83,8 +84,9 @@ impl Container {
             }
             match self.client.inspect_container(&self.id, Deadline::quick()) {
                 Ok(seen) if seen.state.running && begun.elapsed() < GOING => std::thread::sleep(BLINK),
-                Ok(seen) => return seen.state.oom_killed,
-                Err(_) => return false,
+                Ok(seen) if seen.state.oom_killed => return true,
+                // While the daemon was asked, the cgroup may have told.
+                Ok(_) | Err(_) => return self.memory.as_ref().is_some_and(MemoryWatch::ran_out),
             }
         }
     }

@@ -5,14 +5,16 @@
 
 use polder_sys::cgroup::Watched;
 use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{JoinHandle, spawn};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Between two looks. Taking a dead container away starts a program or two, which takes several times as long.
-const BETWEEN: Duration = Duration::from_millis(5);
+/// Between two looks. The daemon starts a program or two to take a dead container away, which takes longer on any machine that
+/// is busy for both of us; what is missed all the same, the daemon mostly knows.
+const BETWEEN: Duration = Duration::from_millis(10);
 
 /// Looks until the memory has run out, or until this is dropped.
 #[derive(Debug)]
@@ -24,23 +26,23 @@ pub(super) struct MemoryWatch {
 }
 
 impl MemoryWatch {
-    pub(super) fn of(watched: Watched) -> Self {
+    pub(super) fn of(watched: Watched) -> io::Result<Self> {
         Self::by(move || watched.counted().memory)
     }
 
     /// With whatever tells how many processes were killed for want of memory so far.
-    fn by(killed: impl Fn() -> u64 + Send + 'static) -> Self {
+    fn by(killed: impl Fn() -> u64 + Send + 'static) -> io::Result<Self> {
         let ran_out = Arc::new(AtomicBool::new(false));
         let (wanted, given_up) = channel::<Infallible>();
         let told = Arc::clone(&ran_out);
-        let looking = spawn(move || {
+        let looking = Builder::new().spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = given_up.recv_timeout(BETWEEN) {
                 if killed() > 0 {
                     return told.store(true, Ordering::Relaxed);
                 }
             }
-        });
-        Self { ran_out, wanted: Some(wanted), looking: Some(looking) }
+        })?;
+        Ok(Self { ran_out, wanted: Some(wanted), looking: Some(looking) })
     }
 
     pub(super) fn ran_out(&self) -> bool {
@@ -68,7 +70,7 @@ mod tests {
     fn what_was_seen_once_stays_true_when_the_cgroup_is_gone() {
         let count = Arc::new(AtomicU64::new(0));
         let read = Arc::clone(&count);
-        let watch = MemoryWatch::by(move || read.swap(0, Ordering::Relaxed));
+        let watch = MemoryWatch::by(move || read.swap(0, Ordering::Relaxed)).expect("a thread");
         std::thread::sleep(4 * BETWEEN);
         assert!(!watch.ran_out(), "the control: nothing was killed");
         count.store(1, Ordering::Relaxed);
@@ -87,7 +89,8 @@ mod tests {
         let watch = MemoryWatch::by(move || {
             looks.fetch_add(1, Ordering::Relaxed);
             0
-        });
+        })
+        .expect("a thread");
         let begun = Instant::now();
         while looked.load(Ordering::Relaxed) == 0 && begun.elapsed() < Duration::from_secs(30) {
             std::thread::sleep(BETWEEN);
