@@ -233,11 +233,16 @@ fn main() -> Result<ExitCode> {
     if asked.heard {
         let mut number = [0; 4];
         told.read_exact(&mut number)?;
-        say_yes(&theirs(pid, RawFd::from_ne_bytes(number))?);
+        let listener = theirs(pid, RawFd::from_ne_bytes(number)).inspect_err(|_| {
+            // It waits for an answer that nobody can give. SAFETY: plain numbers; it is our child, and not waited for yet.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        })?;
+        say_yes(&listener);
     }
     let mut status = 0;
     // SAFETY: the status is valid for writing.
     done(libc::c_long::from(unsafe { libc::waitpid(pid, &raw mut status, 0) }))?;
     drop(layer);
-    Ok(ExitCode::from(libc::WEXITSTATUS(status) as u8))
+    let code = if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) };
+    Ok(ExitCode::from(code as u8))
 }

@@ -1,5 +1,6 @@
 //! Rounds, medians and the table that shows them.
 
+use super::turns::TURNS;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -65,16 +66,28 @@ pub(super) fn rank(times: &[Duration], share: f64) -> Duration {
 }
 
 /// What a case takes of what another one takes at the same turn, a machine that is slow for a while being slow for both: the
-/// median, and between which values it lies with 95 %, by the ranks that the binomial distribution gives.
+/// median of each round, and of those the median, and between which values it lies with 95 %, by the ranks that the
+/// binomial distribution gives. Rounds do not depend on each other; the turns of one do.
 pub(super) fn compared(times: &[Duration], base: &[Duration]) -> String {
     let ratios = times.iter().zip(base).map(|(time, base)| time.as_secs_f64() / base.as_secs_f64());
-    let mut ratios: Vec<f64> = ratios.collect();
-    ratios.sort_by(f64::total_cmp);
-    let count = ratios.len() as f64;
-    let at = |rank: f64| ratios[(rank.round().max(0.0) as usize).min(ratios.len() - 1)];
-    let (middle, aside) = ((count - 1.0) / 2.0, 0.98 * count.sqrt());
-    let median = (at(middle.floor()) + at(middle.ceil())) / 2.0;
-    format!("{median:.2} ({:.2}–{:.2})", at(middle - aside), at(middle + aside))
+    let ratios: Vec<f64> = ratios.collect();
+    let rounds = sorted(ratios.chunks(TURNS).map(|round| middle(&sorted(round.iter().copied()))));
+    let at = |rank: f64| rounds[(rank.round().max(0.0) as usize).min(rounds.len() - 1)];
+    let count = rounds.len() as f64;
+    let (centre, aside) = ((count - 1.0) / 2.0, 0.98 * count.sqrt());
+    format!("{:.2} ({:.2}–{:.2})", middle(&rounds), at(centre - aside), at(centre + aside))
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The median of sorted values.
+fn middle(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) { (sorted[half - 1] + sorted[half]) / 2.0 } else { sorted[half] }
 }
 
 pub(super) fn millis(time: Duration) -> f64 {

@@ -22,12 +22,12 @@ pub(super) const WORKLOADS: [Workload; 5] = [
         name: "git status, 2,000 files",
         prepare: "mkdir -p d && for i in $(seq 2000); do echo $i > d/$i; done && git add d && \
                   git -c user.name=b -c user.email=b@localhost commit -q -m b",
-        worker: &["sh", "-c", "while read -r go; do git status --porcelain; echo done; done"],
+        worker: &["sh", "-c", "while read -r go; do git status --porcelain || exit 1; echo done; done"],
     },
     Workload {
         name: "python3 -c pass",
         prepare: "true",
-        worker: &["sh", "-c", "while read -r go; do /usr/bin/python3 -c pass; echo done; done"],
+        worker: &["sh", "-c", "while read -r go; do /usr/bin/python3 -c pass || exit 1; echo done; done"],
     },
     Workload {
         name: "C build, 50 files",
@@ -36,13 +36,13 @@ pub(super) const WORKLOADS: [Workload; 5] = [
         worker: &[
             "sh",
             "-c",
-            "i=0; while read -r go; do i=$((i % 50 + 1)); cc -O1 -c $i.c -o $$.o; echo done; done; rm -f $$.o",
+            "i=0; while read -r go; do i=$((i % 50 + 1)); cc -O1 -c $i.c -o $$.o || exit 1; echo done; done; rm -f $$.o",
         ],
     },
     Workload {
         name: "find, 50,000 files",
         prepare: "for d in $(seq 50); do mkdir -p t/$d; (cd t/$d && seq 1000 | xargs touch); done",
-        worker: &["sh", "-c", "while read -r go; do test $(find t -type f | wc -l) = 50000 && echo done; done"],
+        worker: &["sh", "-c", "while read -r go; do test $(find t -type f | wc -l) = 50000 || exit 1; echo done; done"],
     },
     WRITING,
 ];
