@@ -74,18 +74,13 @@ const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
 pub(super) const FLOOR: &str = "floor";
 /// What it is asked for: Landlock and a filter; and to hear of every call that `exact` looks at.
 const FLOORS: [(&str, &[&str]); 2] = [(FLOOR, &[]), ("heard", &["--heard"])];
-/// What the ratios are of.
-const RATIOS: [&str; 7] =
-    ["bare again", "floor", "heard", "off", "cheap", "exact", "(median of pairs, and where it lies with 95 %)"];
-
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
     let floor = polder.with_file_name(FLOOR);
-    let [again, least, heard, off, cheap, exact, how] = RATIOS;
-    let mut text = format!(
-        "Each as a ratio to bare {how}:\n\n| a unit of | bare ms | {again} | {least} | {heard} | {off} | {cheap} | {exact} |\n\
-         |---|---|---|---|---|---|---|---|\n"
-    );
+    let mut text = "Each as a ratio to bare (median of the rounds, and where it lies with 95 %):\n\n\
+                    | a unit of | bare ms | bare again | floor | heard | off | cheap | exact |\n\
+                    |---|---|---|---|---|---|---|---|\n"
+        .to_owned();
     let mut row = |name: &str, place: &Path, workload: &Workload| -> Result<(), String> {
         eprintln!("  {name}");
         let flags = OBSERVE.map(|observe| ["--observe", observe]);

@@ -24,7 +24,7 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
     eprintln!("  diff");
     text.push_str(&diff(polder, &tree, &ground.join("small"), rounds)?);
     text.push_str(
-        "\nEach as a ratio to bare (median of pairs, and where it lies with 95 %), and inside also to the floor:\n\n\
+        "\nEach as a ratio to bare (median of the rounds, and where it lies with 95 %), and inside also to the floor:\n\n\
          | a unit of, in a layer | bare ms | bare again | floor | inside | inside ÷ floor |\n|---|---|---|---|---|---|\n",
     );
     let floor = polder.with_file_name(FLOOR);
