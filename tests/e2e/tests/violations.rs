@@ -65,6 +65,10 @@ fn what_landlock_alone_denies_is_told_too() {
     with_grant(&place, "firejail", &weaker, &script, "file-read", &file);
     let (_, violations) = blocked(&place, "firejail", &weaker, &script);
     assert_eq!((violations.len(), violations[0]["layer"].as_str()), (1, Some("Landlock")), "{violations:#?}");
+    // From where the caller is, as well.
+    let script = format!("cd {} && cat data > /dev/null", text(&place.dir().join("other")));
+    assert_eq!(place.sh(&script).code, 0, "the control");
+    with_grant(&place, "firejail", &weaker, &script, "file-read", &file);
     let (_, violations) = blocked(&place, "firejail", &weaker, &format!("test -e {file}"));
     assert!(violations.is_empty(), "to ask is not denied: {violations:#?}");
 }
@@ -136,6 +140,7 @@ fn what_was_the_commands_own_hides_what_the_host_has_only_as_long_as_it_is_there
     let file = format!("/tmp/{name}");
     fs::write(&file, "seen\n").expect("a file of the host");
     let script = format!("cd /tmp && {{ echo x > {name} && cat {name} {name} && rm {name}; }} 2>/dev/null; cat {name}");
+    assert_eq!(place.sh(&format!("cd /tmp && cat {name}")).out, "seen\n", "the control");
     for engine in ENGINES {
         let (said, violations) = blocked(&place, engine, &[], &script);
         assert_ne!(exit_code(&said), 0, "{engine}: {said:?}");

@@ -137,6 +137,10 @@ impl<'a> Observer<'a> {
             }
             return;
         }
+        // Before the rules are asked: what they alone deny does not fail here.
+        if errno != 0 && !self.still_fails(pid, dir, path.to_bytes(), access) {
+            return;
+        }
         let errno = match errno {
             // It works here, and would not without what is lent.
             0 if is_below(place.bytes(), &self.observe.lent) => 0,
@@ -144,9 +148,6 @@ impl<'a> Observer<'a> {
             0 => return,
             errno => errno,
         };
-        if errno != 0 && !self.still_fails(pid, dir, path.to_bytes(), access) {
-            return;
-        }
         let kind = match access {
             Access::Find | Access::Read => DenialKind::Read,
             Access::Write => DenialKind::Write,
