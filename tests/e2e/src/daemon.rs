@@ -18,6 +18,9 @@ pub struct Daemon {
     pub variable: &'static str,
     /// `unix://…`.
     pub address: String,
+    /// In seconds. Process ids come back, within minutes where there are 32,768 of them: what somebody made before has no
+    /// part in this test.
+    since: u64,
 }
 
 /// What is declared and therefore there.
@@ -29,6 +32,7 @@ pub fn daemons() -> Vec<Daemon> {
         engine,
         variable,
         address: std::env::var(variable).expect("a declared daemon says where it listens"),
+        since: seconds(),
     });
     found.collect()
 }
@@ -65,6 +69,10 @@ pub fn image() -> String {
     std::env::var("POLDER_TEST_IMAGE").expect("the image that every declared daemon has")
 }
 
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 impl Daemon {
     /// Where it listens.
     pub fn socket(&self) -> &str {
@@ -98,10 +106,9 @@ impl Daemon {
         if none { String::new() } else { listed.to_string() }
     }
 
-    /// How many containers a polder has ever made, as the daemon remembers it.
+    /// How many containers a polder has made since this value is there, as the daemon remembers it.
     pub fn made_by(&self, pid: u32) -> usize {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let since = now.saturating_sub(600);
+        let (since, now) = (self.since, seconds());
         let told = match self.engine {
             "podman" => self.asked("GET", &format!("libpod/events?stream=false&since={since}")),
             // Until the end of this second, so that nothing of it is left out.
