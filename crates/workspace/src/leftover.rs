@@ -4,7 +4,7 @@
 use crate::about::Keep;
 use crate::remove::remove_below;
 use polder_sys::tree;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -49,20 +49,14 @@ fn note(workspace: &Path, start: &str) -> PathBuf {
     workspace.with_file_name(format!("{start}{id}"))
 }
 
-/// The workspaces that such notes are about.
-pub(crate) fn passing(store: BorrowedFd<'_>) -> Vec<(String, Keep)> {
-    let names = tree::names(store).unwrap_or_default();
-    let noted = |name: &OsString| {
-        let name = name.to_str()?;
-        PASSING.iter().find_map(|(start, keep)| Some((name.strip_prefix(start)?.to_owned(), *keep)))
-    };
-    names.iter().filter_map(noted).collect()
-}
-
 /// Removes what nobody is at work on any more. What cannot be removed is in nobody's way, and is met again the next time.
-pub(crate) fn clear(place: &Path, store: BorrowedFd<'_>) {
-    let Ok(names) = tree::names(store) else { return };
+/// Gives the workspaces of which a note says how they end.
+pub(crate) fn clear(place: &Path, store: BorrowedFd<'_>) -> Vec<(String, Keep)> {
+    let names = tree::names(store).unwrap_or_default();
+    let mut passing = Vec::new();
     for name in names.iter().filter_map(|name| name.to_str()).filter(|name| name.starts_with('.')) {
+        let noted = |(start, keep): &(&str, Keep)| Some((name.strip_prefix(start)?.to_owned(), *keep));
+        passing.extend(PASSING.iter().find_map(noted));
         let maker = if name.starts_with(GONE) {
             name.rsplit('-').next()
         } else if name.starts_with(NEW) && is_quiet(&place.join(name)) {
@@ -74,6 +68,7 @@ pub(crate) fn clear(place: &Path, store: BorrowedFd<'_>) {
             let _ = remove_below(store, OsStr::new(name));
         }
     }
+    passing
 }
 
 fn is_gone(pid: u32) -> bool {

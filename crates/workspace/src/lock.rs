@@ -61,9 +61,9 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
         got = try_lock(file.as_fd())?;
     }
     if got {
-        // For people only: what counts is the lock.
-        file.set_len(0)?;
-        file.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
+        // For people only: what counts is the lock. Over the whole of what another wrote there, and not in place of it: a
+        // file that was made empty and filled again, some file systems write to disk as soon as it is closed.
+        file.write_all_at(format!("{:<10}", std::process::id()).as_bytes(), 0)?;
         return Ok(Asked::Got(RunLock { file }));
     }
     let mut text = [0_u8; 16];
@@ -71,4 +71,24 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
     let holder: String =
         text[..got].iter().filter(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect();
     Ok(Asked::Taken(holder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, FILE, ask};
+    use std::fs::{self, File};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn whoever_has_it_is_told_whatever_longer_number_stood_there_before() {
+        let place = std::env::temp_dir().join(format!("polder-lock-{}", std::process::id()));
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join(FILE), u32::MAX.to_string()).unwrap();
+        let workspace = File::open(&place).unwrap();
+        let Asked::Got(held) = ask(workspace.as_fd()).unwrap() else { panic!("nobody has it") };
+        assert!(matches!(ask(workspace.as_fd()).unwrap(), Asked::Taken(pid) if pid == std::process::id().to_string()));
+        drop(held);
+        assert!(matches!(ask(workspace.as_fd()).unwrap(), Asked::Got(_)), "the control: it is free again");
+        fs::remove_dir_all(place).unwrap();
+    }
 }

@@ -23,7 +23,8 @@ pub(crate) fn remove_marks(scratch: BorrowedFd<'_>) {
     let mut open: Vec<OwnedFd> = Vec::new();
     for name in WITHIN {
         let here = open.last().map_or(scratch, |last| last.as_fd());
-        let entered = change_mode(here, OsStr::new(name), 0o700).and_then(|()| open_below(here, Path::new(name)));
+        let enter = || open_below(here, Path::new(name));
+        let entered = enter().or_else(|_| change_mode(here, OsStr::new(name), 0o700).and_then(|()| enter()));
         match entered {
             Ok(entered) => open.push(entered),
             Err(_) => break,

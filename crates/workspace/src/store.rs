@@ -2,7 +2,7 @@
 //!
 //! A directory gets its final name when everything is in it, so that nobody ever meets half a workspace.
 
-use crate::about::{About, Began, Mode};
+use crate::about::{About, Began, Keep, Mode};
 use crate::branch::copy_layer;
 use crate::known;
 use crate::leftover;
@@ -226,9 +226,9 @@ impl Store {
         match why {
             Some(why) => Err(StoreError::Unsafe { place, why }),
             None => {
-                leftover::clear(&place, directory.as_fd());
+                let passing = leftover::clear(&place, directory.as_fd());
                 let store = Self { place, directory };
-                store.sweep();
+                store.sweep(passing);
                 Ok(store)
             }
         }
@@ -334,12 +334,16 @@ impl Store {
             for part in [UPPER, WORK] {
                 tree::make_directory(own.as_fd(), OsStr::new(part), 0o700)?;
             }
-            // The root of the layer is what the command sees as the root of the tree: the same owner, the same bits.
             if polder_sys::wait::effective_ids().0 == 0 {
-                tree::change_owner(own.as_fd(), OsStr::new(UPPER), tree.uid, tree.gid)?;
-                // Root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
+                // The root of the layer is what the command sees as the root of the tree: the same owner, the same bits. And
+                // root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
                 // above stays closed.
-                tree::change_owner(own.as_fd(), OsStr::new(WORK), tree.uid, tree.gid)?;
+                for part in [UPPER, WORK].map(OsStr::new) {
+                    let made = tree::stat(own.as_fd(), part)?;
+                    if (made.uid, made.gid) != (tree.uid, tree.gid) {
+                        tree::change_owner(own.as_fd(), part, tree.uid, tree.gid)?;
+                    }
+                }
                 tree::change_mode(self.directory.as_fd(), OsStr::new(&fresh), 0o711)?;
             }
             if let Some(before) = before {
@@ -476,8 +480,8 @@ impl Store {
     }
 
     /// Ends what runs without a name began and were killed before they could end it.
-    fn sweep(&self) {
-        for (id, keep) in leftover::passing(self.directory.as_fd()) {
+    fn sweep(&self, passing: Vec<(String, Keep)>) {
+        for (id, keep) in passing {
             let place = self.place.join(&id);
             // One that is damaged is for `discard`; one that is half applied is not the run's any more.
             let Some(workspace) = self.reopen(&id).ok().flatten().filter(|found| !found.is_interrupted()) else {

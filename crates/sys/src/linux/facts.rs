@@ -163,7 +163,9 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
 /// Where something is mounted below a directory, in order.
 pub fn mounts_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     // The fifth field is the place, with blanks and backslashes as octal numbers; see proc_pid_mountinfo(5).
-    let table = fs::read("/proc/self/mountinfo")?;
+    // It has no size of its own, and whoever does not know how much there is reads it in small pieces.
+    let mut table = Vec::with_capacity(1 << 14);
+    File::open("/proc/self/mountinfo")?.read_to_end(&mut table)?;
     let places = table.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
     let places = places.map(|place| PathBuf::from(OsString::from_vec(unescaped(place))));
     let mut below: Vec<PathBuf> = places.filter(|place| place != root && place.starts_with(root)).collect();
