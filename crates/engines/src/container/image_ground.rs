@@ -126,7 +126,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
         let at = relative(&shown.guest);
         match layers.filter(|_| shown.role == Role::Workspace) {
             Some(layers) => {
-                steps.extend(bring_layers(layers));
+                steps.extend(bring_layers(layers, Brought::Together));
                 steps.extend(lay_layers(layers, at, shown.access, Brought::Together));
             }
             None => {

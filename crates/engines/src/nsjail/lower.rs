@@ -85,7 +85,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>) -> Vec<Step> {
             });
         }
         if let Some(layers) = layers.filter(|_| shown.role == Role::Workspace) {
-            steps.extend(bring_layers(layers));
+            steps.extend(bring_layers(layers, Brought::Together));
             steps.extend(lay_layers(layers, &at, shown.access, Brought::Together));
             continue;
         }

@@ -175,8 +175,8 @@ impl Build<'_> {
     /// Shows a workspace of layers.
     fn lay(&mut self, shown: &Shown, layers: &Layers) {
         self.place(shown);
-        self.steps.extend(bring_layers(layers));
-        self.steps.extend(lay_layers(layers, relative(&shown.guest), shown.access, Brought::Together));
+        self.steps.extend(bring_layers(layers, Brought::Apart));
+        self.steps.extend(lay_layers(layers, relative(&shown.guest), shown.access, Brought::Apart));
     }
 
     /// Makes the place of something that is shown.

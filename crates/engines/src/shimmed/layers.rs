@@ -17,13 +17,13 @@ use std::path::Path;
 /// Where the layers are for a moment, below the root that is built.
 const PLACE: &str = "run/polder/layers";
 
-/// How the layers came to their places, and so how they leave.
+/// How the layers come to their places, and so how they leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Brought {
-    /// By [`bring_layers`], below one mount, with which all of them go at once: the kernel waits for every processor each
-    /// time that something is taken away.
+    /// Below one mount, with which all of them go at once: the kernel waits for every processor each time that something is
+    /// taken away.
     Together,
-    /// By a program, one by one.
+    /// One by one: by a program, or where they leave with the old root and nobody waits for each.
     Apart,
 }
 
@@ -49,8 +49,11 @@ pub(crate) fn layer_places(layers: &Layers) -> Vec<(&HostPath, String, Access)> 
 }
 
 /// Shows every layer at its place.
-pub(crate) fn bring_layers(layers: &Layers) -> Vec<Step> {
-    let parent = [Step::Directory { at: c(PLACE), mode: 0o755 }, Step::Scratch { at: c(PLACE) }];
+pub(crate) fn bring_layers(layers: &Layers, brought: Brought) -> Vec<Step> {
+    let mut parent = vec![Step::Directory { at: c(PLACE), mode: 0o755 }];
+    if brought == Brought::Together {
+        parent.push(Step::Scratch { at: c(PLACE) });
+    }
     let steps = layer_places(layers).into_iter().flat_map(|(path, place, access)| {
         let source = Source::Resolved { path: c(path.as_os_str()) };
         [Step::Directory { at: c(&place), mode: 0o755 }, Step::Bind { source, at: c(place), access }]

@@ -159,8 +159,8 @@ fn process_table() -> Result<OwnedFd, Errno> {
     mount::new_filesystem(c"proc", &[(c"hidepid", c"ptraceable")], mount::NOSUID | mount::NODEV | mount::NOEXEC)
 }
 
-/// Builds the ground: from new namespaces to a root of the sandbox's own.
-pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), Failure> {
+/// Builds the ground: from new namespaces to a root of the sandbox's own. Gives what is to be held until its end.
+pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<Option<OwnedFd>, Failure> {
     // The network is there already.
     let GroundImage { identity, net: _, root: kind, scratch_bytes, steps, hostname } = *ground;
     let Handed { doors, trees, proc } = handed;
@@ -180,15 +180,23 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<(), 
         Root::Made => at(Stage::Root, enter_empty_root(scratch_bytes, c"/"))?,
         Root::Found => at(Stage::Root, enter_found_root(scratch_bytes))?,
     };
-    take_steps(steps, identity, trees, Some(proc.as_fd()))?;
+    let passing = if kind == Root::Made { passing_place() } else { None };
+    let mut hands = Hands { trees, proc: Some(proc.as_fd()), passing, ..Hands::empty(identity) };
+    hands.take_steps(steps)?;
+    let held = hands.held;
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
     drop(root);
     if kind == Root::Made {
         at(Stage::Pivot, mount::become_root())?;
     }
     // SAFETY: the name is valid for its length.
-    at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.to_bytes().len() as _) }))
-        .map(drop)
+    at(Stage::Hostname, check_int(unsafe { libc::sethostname(hostname.as_ptr(), hostname.to_bytes().len() as _) }))?;
+    Ok(held)
+}
+
+/// A place of the old root that nothing needs any more, below what is taken away with it. Some process tables have it not.
+fn passing_place() -> Option<OwnedFd> {
+    open_at(c"/proc/fs", libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC, 0).ok()
 }
 
 /// Finishes a ground that another program has built: looks at what it stands on, does what the program could not do or
@@ -211,10 +219,7 @@ pub(crate) fn finish(finish: &FinishImage<'_>) -> Result<(), Failure> {
         at(Stage::Root, check_int(unsafe { libc::chdir(c"/".as_ptr()) }).and_then(|_| bound_root(scratch_bytes)))?;
     // The shim is not dumpable, so with this option the command does not see it.
     at(Stage::Root, mount::reconfigure(c"proc", &[(c"hidepid", c"ptraceable")]))?;
-    for (index, step) in steps.iter().enumerate() {
-        let same = Identity::HostRoot;
-        take_step(&step, same, &mut [], &mut 0, None).map_err(|errno| Failure { stage: Stage::Step, index, errno })?;
-    }
+    Hands::empty(Identity::HostRoot).take_steps(steps)?;
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))
 }
 
@@ -266,7 +271,7 @@ pub(crate) fn build_stage(
     }
     at(Stage::Seal, mount::seal_host())?;
     drop(at(Stage::Root, enter_empty_root(scratch_bytes, place))?);
-    take_steps(steps, identity, trees, None)
+    Hands { trees, ..Hands::empty(identity) }.take_steps(steps)
 }
 
 /// Makes and checks what the recipe asks for on a ground that another program has built.
@@ -277,7 +282,7 @@ pub(crate) fn make(steps: List<'_, Step<&CStr>>) -> Result<(), Failure> {
     // SAFETY: a static path.
     at(Stage::Root, check_int(unsafe { libc::chdir(c"/".as_ptr()) }))?;
     // Nobody's owners are mapped here.
-    take_steps(steps, Identity::HostRoot, &mut [], None)
+    Hands::empty(Identity::HostRoot).take_steps(steps)
 }
 
 /// Gives up everything but the filter, which comes with the command, and descriptors, of which we still have those of our
@@ -320,21 +325,31 @@ fn take_identity(identity: Identity) -> Result<(), Failure> {
     }
 }
 
-fn take_steps(
-    steps: List<'_, Step<&CStr>>,
+/// What the steps are taken with.
+struct Hands<'a> {
     identity: Identity,
-    trees: &mut [Option<OwnedFd>],
-    proc: Option<BorrowedFd<'_>>,
-) -> Result<(), Failure> {
-    let mut next_tree = 0;
-    for (index, step) in steps.iter().enumerate() {
-        take_step(&step, identity, trees, &mut next_tree, proc).map_err(|errno| Failure {
-            stage: Stage::Step,
-            index,
-            errno,
-        })?;
+    /// Trees that only the caller could open, in the order of the steps that show them.
+    trees: &'a mut [Option<OwnedFd>],
+    next_tree: usize,
+    /// The process table, if it was made before.
+    proc: Option<BorrowedFd<'a>>,
+    /// Where mounts can go that nobody needs any more, to leave together with what is below them.
+    passing: Option<OwnedFd>,
+    /// What is to be held open until the end of the sandbox.
+    held: Option<OwnedFd>,
+}
+
+impl Hands<'_> {
+    fn empty(identity: Identity) -> Self {
+        Self { identity, trees: &mut [], next_tree: 0, proc: None, passing: None, held: None }
     }
-    Ok(())
+
+    fn take_steps(&mut self, steps: List<'_, Step<&CStr>>) -> Result<(), Failure> {
+        for (index, step) in steps.iter().enumerate() {
+            take_step(&step, self).map_err(|errno| Failure { stage: Stage::Step, index, errno })?;
+        }
+        Ok(())
+    }
 }
 
 /// A tmpfs over a path, and our working directory in it.
@@ -367,13 +382,7 @@ fn inodes_of(scratch_bytes: u64) -> u64 {
 /// What holds for everything that comes from the host.
 const SAFE: u64 = mount::NOSUID | mount::NODEV;
 
-fn take_step(
-    step: &Step<&CStr>,
-    identity: Identity,
-    trees: &mut [Option<OwnedFd>],
-    next_tree: &mut usize,
-    proc: Option<BorrowedFd<'_>>,
-) -> Result<(), Errno> {
+fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
     match step {
         Step::Directory { at, mode } => make_directory(at, *mode),
         Step::File { at, content, mode } => {
@@ -392,14 +401,14 @@ fn take_step(
         Step::Bind { source, at, access } => {
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let tree = match source {
-                Source::Resolved { path } => match trees.get_mut(*next_tree).and_then(Option::take) {
+                Source::Resolved { path } => match hands.trees.get_mut(hands.next_tree).and_then(Option::take) {
                     // Whoever opened it has set the flags.
                     Some(tree) => {
-                        *next_tree += 1;
+                        hands.next_tree += 1;
                         tree
                     }
                     // Only the caller could map its owners.
-                    None if matches!(identity, Identity::Range { .. }) => return Err(Errno(libc::EBADF)),
+                    None if matches!(hands.identity, Identity::Range { .. }) => return Err(Errno(libc::EBADF)),
                     None => mount::restricted_tree(mount::locate(path)?.as_fd(), flags)?,
                 },
                 Source::System { path } | Source::Private { path } => mount::restricted_tree_at(path, flags)?,
@@ -433,7 +442,7 @@ fn take_step(
             let tree = mount::clone_tree_at(at)?;
             mount::attach_at(tree.as_fd(), at)
         }
-        Step::Proc { at } => match proc {
+        Step::Proc { at } => match hands.proc {
             Some(proc) => mount::attach_at(proc, at),
             None => mount::attach_at(process_table()?.as_fd(), at),
         },
@@ -458,10 +467,15 @@ fn take_step(
         Step::Overlay { lower, upper, work, at, access } => {
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let layers = mount::overlay(lower, upper, work, flags)?;
+            hands.held = mark_of(work);
             mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
         Step::Settle { upper, work, at } => settle(upper, work, at),
-        Step::Withdraw { at } => mount::detach_at(at),
+        Step::Withdraw { at } => match &hands.passing {
+            // The kernel waits for every processor each time that something is taken away, and not when it is moved.
+            Some(passing) => mount::attach_on(mount::locate_below_cwd(at)?.as_fd(), passing.as_fd()),
+            None => mount::detach_at(at),
+        },
         Step::Remove { at } => {
             // SAFETY: the path outlives the call.
             check_int(unsafe { libc::rmdir(at.as_ptr()) }).map(drop)
@@ -471,6 +485,13 @@ fn take_step(
             if (stat.st_dev, stat.st_ino) == (*device, *inode) { Ok(()) } else { Err(Errno(libc::ESTALE)) }
         }
     }
+}
+
+/// The directory in which the kernel marks the scratch of a layer as used. Whoever removes it waits until the disk has
+/// taken its block back, unless somebody else still holds it: that is us, and for our end nobody waits.
+fn mark_of(work: &CStr) -> Option<OwnedFd> {
+    let scratch = mount::locate_below_cwd(work).ok()?;
+    mount::open_beneath(scratch.as_fd(), c"work/incompat/volatile").ok()
 }
 
 /// Shows a private directory over another one, with what that has below it.

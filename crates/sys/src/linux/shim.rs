@@ -137,7 +137,7 @@ struct Settled<'a> {
     inside: InsideImage<'a>,
     streams: [Option<OwnedFd>; 3],
     /// Held open until we end, and with us everybody inside.
-    kept: Option<OwnedFd>,
+    kept: [Option<OwnedFd>; 2],
     mask: libc::mode_t,
 }
 
@@ -163,9 +163,9 @@ fn settle(made: Option<(NetNamespace, OwnedFd)>, control: BorrowedFd<'_>) -> Res
 
     // SAFETY: a plain number. From here on modes are given exactly.
     let mask = unsafe { libc::umask(0) };
-    match (&ground, &end, made) {
+    let held = match (&ground, &end, made) {
         (Some(ground), None, Some((net, proc))) if ground.net == net => {
-            build(ground, Handed { doors, trees, proc }).map_err(failed)?;
+            build(ground, Handed { doors, trees, proc }).map_err(failed)?
         }
         (None, end, None) => {
             // In the caller's own pid namespace, ending everyone else would be the end of the host.
@@ -175,10 +175,11 @@ fn settle(made: Option<(NetNamespace, OwnedFd)>, control: BorrowedFd<'_>) -> Res
                 at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
             }
             make(inside.made).map_err(failed)?;
+            None
         }
         _ => return Err(malformed()),
-    }
-    Ok(Settled { inside, streams: [0, 1, 2].map(|number| streams[number].take()), kept, mask })
+    };
+    Ok(Settled { inside, streams: [0, 1, 2].map(|number| streams[number].take()), kept: [kept, held], mask })
 }
 
 /// What every Linux engine's shim does on the ground it finds: gives everything up and starts the command.
@@ -196,8 +197,8 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     .map_err(stage(Stage::Terminal))?;
     // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
     // Nobody closes what is kept: it ends with us.
-    let kept = kept.map(IntoRawFd::into_raw_fd);
-    close_all_but(control.as_raw_fd(), kept).map_err(stage(Stage::Descriptors))?;
+    let [kept, held] = kept.map(|kept| kept.map_or(control.as_raw_fd(), IntoRawFd::into_raw_fd));
+    close_all_but([control.as_raw_fd(), kept, held]).map_err(stage(Stage::Descriptors))?;
 
     let listener = Listener::new(&inside, mask).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
@@ -370,14 +371,14 @@ fn open_terminal(size: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
     wire::send(control, &Record::new(Tag::Master), &[master.as_raw_fd()])
 }
 
-fn close_all_but(control: RawFd, kept: Option<RawFd>) -> Result<(), Errno> {
+fn close_all_but(mut kept: [RawFd; 3]) -> Result<(), Errno> {
     let close = |first: RawFd, last: libc::c_uint, flags: libc::c_uint| {
         // SAFETY: plain numbers.
         check(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
     };
-    let kept = kept.unwrap_or(control);
+    kept.sort_unstable();
     let mut first = 3;
-    for stays in [control.min(kept), control.max(kept)] {
+    for stays in kept {
         if stays > first {
             close(first, (stays - 1) as libc::c_uint, 0)?;
         }
