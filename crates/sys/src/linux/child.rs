@@ -471,11 +471,14 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
             mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
         Step::Settle { upper, work, at } => settle(upper, work, at),
-        Step::Withdraw { at } => match &hands.passing {
+        Step::Withdraw { at } => {
+            let moved = |passing: &OwnedFd| mount::attach_on(mount::locate_below_cwd(at)?.as_fd(), passing.as_fd());
             // The kernel waits for every processor each time that something is taken away, and not when it is moved.
-            Some(passing) => mount::attach_on(mount::locate_below_cwd(at)?.as_fd(), passing.as_fd()),
-            None => mount::detach_at(at),
-        },
+            match hands.passing.as_ref().map(moved) {
+                Some(Ok(())) => Ok(()),
+                Some(Err(_)) | None => mount::detach_at(at),
+            }
+        }
         Step::Remove { at } => {
             // SAFETY: the path outlives the call.
             check_int(unsafe { libc::rmdir(at.as_ptr()) }).map(drop)
