@@ -2,6 +2,7 @@
 
 use super::turns::TURNS;
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,9 @@ impl Case {
     }
 }
 
-/// Runs every case once per round, each round beginning with another one, so that none always follows the same, and gives
-/// each case's times in the order of the rounds. `prepare` is told which case comes.
+/// Runs every case once per round, each round in another order, so that none always follows the same: the kernel is still at
+/// work on what the one before has left. Gives each case's times in the order of the rounds. `prepare` is told which case
+/// comes.
 pub(super) fn interleaved(
     cases: &[Case],
     rounds: usize,
@@ -36,8 +38,7 @@ pub(super) fn interleaved(
     let mut times = vec![Vec::with_capacity(rounds); cases.len()];
     // The first rounds warm the caches and are not counted.
     for round in 0..rounds + 2 {
-        for turn in 0..cases.len() {
-            let number = (turn + round) % cases.len();
+        for number in shuffled(cases.len(), round) {
             let case = &cases[number];
             prepare(number);
             let mut command = case.call();
@@ -55,6 +56,17 @@ pub(super) fn interleaved(
         }
     }
     Ok(times)
+}
+
+/// The numbers up to a bound in an order that each round has for itself, and has again when everything is measured again.
+fn shuffled(count: usize, round: usize) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..count).collect();
+    numbers.sort_by_cached_key(|number| {
+        let mut hasher = DefaultHasher::new();
+        (round, number).hash(&mut hasher);
+        hasher.finish()
+    });
+    numbers
 }
 
 /// A value by its rank.
@@ -103,4 +115,30 @@ pub(super) fn starts(cases: &[Case], times: &[Vec<Duration>], base: usize) -> St
         let _ = writeln!(text, "| {} | {median:.2} | {p95:.2} | {:.2} |", case.name, median / unit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shuffled;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_case_follows_every_other_about_as_often() {
+        let mut follows = BTreeMap::new();
+        for round in 0..300 {
+            let order = shuffled(3, round);
+            assert_eq!(
+                {
+                    let mut sorted = order.clone();
+                    sorted.sort_unstable();
+                    sorted
+                },
+                [0, 1, 2]
+            );
+            for pair in order.windows(2) {
+                *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
+            }
+        }
+        assert!(follows.len() == 6 && follows.values().all(|times| (70..=130).contains(times)), "{follows:?}");
+    }
 }

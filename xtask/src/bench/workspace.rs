@@ -110,6 +110,8 @@ fn apply(polder: &Path, place: &Path, rounds: usize) -> Result<String, String> {
 /// kernel itself takes for a layer, by a program that does little else.
 fn start(polder: &Path, place: &Path, store: &Path, rounds: usize) -> Result<String, String> {
     repository(place, TREE)?;
+    // Fifty thousand new files are not written while others are measured.
+    shell(place, "sync")?;
     fs::create_dir(store).map_err(|error| error.to_string())?;
     let floor = polder.with_file_name(FLOOR);
     let floor = |layer: &str| {
