@@ -25,8 +25,9 @@ use std::path::{Path, PathBuf};
 const INLINE_RECIPE: &str = ".polder.dockerfile";
 /// How often a build is begun that failed because of another one.
 const TRIES_MAX: u32 = 3;
-/// What Podman says of a build that looked at an image which somebody removed at that moment.
-const MET_ANOTHER: &str = "layer not known";
+/// What Podman and Docker say of a build that looked at an image which somebody removed at that moment. Docker asks every image
+/// that was built on the same base whether it is what it is about to build.
+const MET_ANOTHER: [&str; 2] = ["layer not known", "unable to find image \"sha256:"];
 /// How many of its last lines a build shows that took too long.
 const LATE_LINES: usize = 20;
 /// What an image says about its own making.
@@ -82,7 +83,7 @@ pub(super) fn ready(
     let mut tries = 1;
     loop {
         match build(client, &context, &options, deadline, settings, &mut told) {
-            Err(ImageError::Failed { said, .. }) if tries < TRIES_MAX && said.contains(MET_ANOTHER) => tries += 1,
+            Err(ImageError::Failed { said, .. }) if tries < TRIES_MAX && met_another(&said) => tries += 1,
             answer => break answer?,
         }
     }
@@ -99,6 +100,11 @@ pub(super) fn ready(
     let name = renamed(client, root, name, &content, &stand, &now, settings)?;
     prune::prune(client, root, plan.sandbox.as_deref(), &name, &mut told);
     client.inspect_image(&name, Deadline::quick()).map_err(ImageError::Build)
+}
+
+/// Whether a build failed because of what somebody else did, and not of its recipe.
+fn met_another(said: &str) -> bool {
+    MET_ANOTHER.iter().any(|words| said.contains(words))
 }
 
 /// What an image adds to a build reaches no more than the recipe may.
