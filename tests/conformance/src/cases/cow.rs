@@ -264,6 +264,10 @@ pub(super) fn the_layers_are_out_of_reach(scene: &Scene) {
     // At its own path the tree's name is known inside; the layers' are not.
     assert_eq!(scene.says(&named(scene, "w"), &script), "none\n");
     scene.control(&scene.work(), &format!("ls {}", store.display()));
+    // Nor by a descriptor of whoever laid them; the search finds one of the command's own.
+    let script = "exec 9<file && ls -l /proc/self/fd > seen && grep -q /file seen && \
+                  ! grep -e volatile -e layers -e upper seen && rm seen && echo none";
+    assert_eq!(scene.says(&named(scene, "w"), script), "none\n");
     // A bind that shows the store would be another way to the layers.
     let shown = named(scene, "w").bind(format!("{}:/store:rw", scene.home().display()));
     let refused = scene.plan(&shown, &["true"]).run().expect_err("the store would be shown");
