@@ -335,9 +335,8 @@ impl Store {
                 tree::make_directory(own.as_fd(), OsStr::new(part), 0o700)?;
             }
             if polder_sys::wait::effective_ids().0 == 0 {
-                // The root of the layer is what the command sees as the root of the tree: the same owner, the same bits. And
-                // root's command is the owner of the tree, and some engines lay the layers as nobody else. The store
-                // above stays closed.
+                // Root's command is the owner of the tree, and some engines lay the layers as nobody else. The store above
+                // stays closed.
                 for part in [UPPER, WORK].map(OsStr::new) {
                     let made = tree::stat(own.as_fd(), part)?;
                     if (made.uid, made.gid) != (tree.uid, tree.gid) {
@@ -351,6 +350,7 @@ impl Store {
                 copy_layer(before.open_layer()?, layer)?;
                 known::copy(&before.place, &place)?;
             }
+            // The root of the layer is what the command sees as the root of the tree.
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;
             make_base(base, &place, root, tree)?;
             let about = about(now(tree::create_file(own.as_fd(), OsStr::new(lock::FILE), 0o600)?)?);

@@ -127,14 +127,7 @@ mod tests {
         let mut follows = BTreeMap::new();
         for round in 0..300 {
             let order = shuffled(3, round);
-            assert_eq!(
-                {
-                    let mut sorted = order.clone();
-                    sorted.sort_unstable();
-                    sorted
-                },
-                [0, 1, 2]
-            );
+            assert!((0..3).all(|number| order.contains(&number)), "{order:?}");
             for pair in order.windows(2) {
                 *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
             }

@@ -74,6 +74,7 @@ const OBSERVE: [&str; 3] = ["off", "cheap", "exact"];
 pub(super) const FLOOR: &str = "floor";
 /// What it is asked for: Landlock and a filter; and to hear of every call that `exact` looks at.
 const FLOORS: [(&str, &[&str]); 2] = [(FLOOR, &[]), ("heard", &["--heard"])];
+
 pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<String, String> {
     let ground = super::ground(directory);
     let floor = polder.with_file_name(FLOOR);

@@ -136,7 +136,7 @@ fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, R
 struct Settled<'a> {
     inside: InsideImage<'a>,
     streams: [Option<OwnedFd>; 3],
-    /// Held open until we end, and with us everybody inside.
+    /// Held open until we end, and with us everybody inside: what the caller wants kept, and what the ground needs held.
     kept: [Option<OwnedFd>; 2],
     mask: libc::mode_t,
 }
