@@ -80,6 +80,28 @@ pub(crate) struct Began {
     pub(crate) fine: Moment,
 }
 
+/// File systems that stamp finely since Linux 6.13, and promise that no later change gets an earlier stamp.
+const FINE: [u64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+/// The longest tick of any kernel's clock.
+const TICK_NANOSECONDS: i64 = 10_000_000;
+
+impl Began {
+    /// The moment of a stamp.
+    pub(crate) fn at(stamp: Moment) -> Self {
+        let Moment { seconds, nanoseconds } = stamp;
+        let tick = match nanoseconds - TICK_NANOSECONDS {
+            before if before < 0 => Moment { seconds: seconds - 1, nanoseconds: before + 1_000_000_000 },
+            nanoseconds => Moment { seconds, nanoseconds },
+        };
+        Self { tick, fine: stamp }
+    }
+
+    /// From when on a stamp of this file system means that something came later. In doubt it does.
+    pub(crate) fn moment_on(self, file_system: u64) -> Moment {
+        if FINE.contains(&file_system) { self.fine } else { self.tick }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {

@@ -137,4 +137,6 @@ pub(crate) struct Shared {
     pub(crate) stat: Stat,
     /// Which directory of the tree the layer's was made over, as far as the kernel noted it.
     pub(crate) origin: Option<Vec<u8>>,
+    /// Nothing that the tree has in it shows through.
+    pub(crate) opaque: bool,
 }

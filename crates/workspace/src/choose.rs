@@ -74,6 +74,7 @@ pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>
         .collect();
     take_parents(&review.items, &mut verdicts, stands);
     keep_full_directories(review, &mut verdicts);
+    keep_what_is_not_replaced(&review.items, &mut verdicts);
     Ok(verdicts)
 }
 
@@ -172,7 +173,41 @@ fn keep_full_directories(review: &Review, verdicts: &mut [Verdict]) {
             stays.insert(change.path.clone());
         }
     }
-    // What would stand in the place of a directory that stays cannot be made either; `take_parents` has no such case.
+}
+
+/// What is in a directory goes because something else takes the directory's place: where that does not, nothing goes.
+fn keep_what_is_not_replaced(items: &[Item], verdicts: &mut [Verdict]) {
+    let replaces = |item: &Item| item.change.after.is_some() && removes_directory(&item.change);
+    let instead = |(item, verdict): (&Item, &Verdict)| {
+        let path = item.change.path.clone();
+        let shown = crate::visible_name(path.as_path().as_os_str().as_encoded_bytes());
+        match verdict {
+            // Somebody named what is in it, and not the whole.
+            Verdict::Taken | Verdict::NotChosen => None,
+            Verdict::Held(why) => Some((path, Verdict::Held(format!("it lies in `{shown}`: {why}")))),
+            Verdict::Conflict(why) => Some((path, Verdict::Conflict(format!("it lies in `{shown}`: {why}")))),
+            Verdict::Refused(_) => {
+                Some((path, Verdict::Refused(format!("what takes the place of `{shown}` is not applied"))))
+            }
+        }
+    };
+    let judged = items.iter().zip(verdicts.iter());
+    let staying: BTreeMap<Relative, Verdict> = judged.filter(|(item, _)| replaces(item)).filter_map(instead).collect();
+    for (item, verdict) in items.iter().zip(verdicts.iter_mut()) {
+        let going = match &item.change.what {
+            What::Renamed { from } => Some(from),
+            What::Deleted => Some(&item.change.path),
+            What::Added | What::Modified | What::Mode | What::Type | What::Target => None,
+        };
+        let mut above = going.filter(|_| *verdict == Verdict::Taken).and_then(Relative::parent_below_root);
+        while let Some(directory) = above {
+            if let Some(instead) = staying.get(&directory) {
+                *verdict = instead.clone();
+                break;
+            }
+            above = directory.parent_below_root();
+        }
+    }
 }
 
 /// The steps that do what was chosen: first what goes, from the leaves up; then what comes, from the root down.

@@ -13,11 +13,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Directories below each other. No honest tree is deeper, and each level holds two descriptors.
-const DEPTH_MAX: usize = 256;
+pub(crate) const DEPTH_MAX: usize = 256;
 /// Bytes of a path. The kernel takes 4095 at once, and an apply needs some for the names that it uses aside.
 const PATH_BYTES_MAX: usize = 3900;
 /// Changed paths of one layer: what is more is no review but an attack on the memory of whoever looks.
-const CHANGES_MAX: usize = 1_000_000;
+pub(crate) const CHANGES_MAX: usize = 1_000_000;
 
 /// Whose the repository at the root of the layer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,8 @@ impl Walk {
             self.all_deleted(lower, name, path, depth)?;
         }
         if let (Some(before), true) = (&before, both) {
-            self.shared.push(Shared { path: path.clone(), stat: before.stat, origin: origin.clone() });
+            let opaque = opaque || !merged;
+            self.shared.push(Shared { path: path.clone(), stat: before.stat, origin: origin.clone(), opaque });
         }
         let descend = is_directory(&after);
         if let Some(what) = what {
@@ -206,7 +207,8 @@ impl Walk {
     }
 }
 
-fn at(path: Option<&Relative>, name: &OsStr) -> Relative {
+/// An entry of a directory, which can be the root.
+pub(crate) fn at(path: Option<&Relative>, name: &OsStr) -> Relative {
     path.map_or_else(|| Relative::at_root(name), |path| path.child(name))
 }
 

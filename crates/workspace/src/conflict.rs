@@ -4,11 +4,10 @@ use crate::about::Began;
 use crate::change::{Change, Changes, Node, NodeKind, What};
 use crate::known::{Known, Stamp};
 use crate::relative::Relative;
+use crate::sighted::{Sighted, Sightings};
 use polder_sys::tree::{Moment, Stat};
 use std::collections::BTreeSet;
-
-/// File systems that stamp finely since Linux 6.13, and promise that no later change gets an earlier stamp.
-const FINE: [u64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+use std::path::{Path, PathBuf};
 
 /// What decides about conflicts, besides the change itself.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +16,10 @@ pub(crate) struct Since<'a> {
     /// The magic number of the tree's file system.
     pub(crate) file_system: u64,
     pub(crate) known: &'a Known,
+    /// What the tree had when runs ended.
+    pub(crate) sighted: &'a Sightings,
+    /// Directories of the tree in which names came or went since the workspace began; empty for the root.
+    pub(crate) unsettled: &'a BTreeSet<PathBuf>,
     /// Files of the tree that the layer deletes, by number: a copied file with another name came from one of them.
     pub(crate) deleted: &'a BTreeSet<u64>,
     /// For an ordinary user the kernel notes that a file was copied, but not from which. This says that the layer deletes
@@ -27,7 +30,7 @@ pub(crate) struct Since<'a> {
 impl Since<'_> {
     /// From when on a change of the host counts as later. In doubt it does.
     fn moment(&self) -> Moment {
-        if FINE.contains(&self.file_system) { self.began.fine } else { self.began.tick }
+        self.began.moment_on(self.file_system)
     }
 
     fn changed(&self, path: &Relative, node: &Node) -> bool {
@@ -41,29 +44,47 @@ impl Since<'_> {
 
     /// Whether a directory of the tree may be another than the one that the command saw. A directory that is renamed gets a
     /// new change time and keeps the time of its names; so does one that gets other bits, which in doubt counts as well.
-    /// Where the kernel noted which directory it was, the note decides.
-    fn moved(&self, path: &Relative, stat: &Stat, origin: Option<&[u8]>) -> bool {
+    /// Where somebody noted which directory it was, the note decides.
+    fn moved(&self, path: &Relative, stat: &Stat, seen: Seen<'_>) -> bool {
         if let Some(Some(stamp)) = self.known.get(path)
             && stamp.inode == stat.inode
         {
             return false;
         }
-        let seen_before = match origin {
-            Some(origin) if !origin.is_empty() => came_from(origin, &BTreeSet::from([stat.inode])),
-            Some(_) | None => stat.modified >= self.moment(),
+        if let Some(sighted) = self.sighted.directory(path) {
+            return sighted != stat.inode;
+        }
+        let is_the_same = match seen {
+            Seen::Merged(Some(origin)) | Seen::Whole(Some(origin)) if !origin.is_empty() => {
+                came_from(origin, &BTreeSet::from([stat.inode]))
+            }
+            Seen::Merged(_) => stat.modified >= self.moment(),
+            Seen::Whole(_) => false,
         };
-        stat.changed >= self.moment() && !seen_before
+        stat.changed >= self.moment() && !is_the_same
     }
+}
+
+/// What the layer did with a directory of the tree, and the kernel's note of which one it was.
+#[derive(Clone, Copy, Debug)]
+enum Seen<'a> {
+    /// Some of what is in it is changed: each has a stamp of its own, and names that came or went are the host's work.
+    Merged(Option<&'a [u8]>),
+    /// All of what is in it goes. If names came or went, it may be another directory altogether, whose files have old stamps.
+    Whole(Option<&'a [u8]>),
 }
 
 /// The directories of the tree that may be others than those that the command saw.
 pub(crate) fn moved(found: &Changes, since: Since<'_>) -> BTreeSet<Relative> {
-    let shared = found.shared.iter().map(|one| (&one.path, &one.stat, one.origin.as_deref()));
+    let shared = found.shared.iter().map(|one| {
+        let origin = one.origin.as_deref();
+        (&one.path, &one.stat, if one.opaque { Seen::Whole(origin) } else { Seen::Merged(origin) })
+    });
     let going = found.changes.iter().filter_map(|change| {
         let before = change.before.as_ref().filter(|node| node.kind == NodeKind::Directory)?;
-        (change.what != What::Mode).then_some((&change.path, &before.stat, None))
+        (change.what != What::Mode).then_some((&change.path, &before.stat, Seen::Whole(None)))
     });
-    let moved = shared.chain(going).filter(|(path, stat, origin)| since.moved(path, stat, *origin));
+    let moved = shared.chain(going).filter(|(path, stat, seen)| since.moved(path, stat, *seen));
     moved.map(|(path, _, _)| path.clone()).collect()
 }
 
@@ -78,9 +99,7 @@ fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
     while let Some(directory) = above {
         if moved.contains(&directory) {
             let shown = crate::visible_name(directory.as_path().as_os_str().as_encoded_bytes());
-            return Some(format!(
-                "the host put another directory at `{shown}` since the run began, or changed its bits"
-            ));
+            return Some(format!("the host put another directory at `{shown}` since the run began, or worked on it"));
         }
         above = directory.parent_below_root();
     }
@@ -88,18 +107,12 @@ fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
 }
 
 fn own_conflict(change: &Change, since: Since<'_>) -> Option<String> {
-    let Change { path, what, before, after, copied_from_tree } = change;
+    let Change { path, what, before, after: _, copied_from_tree: _ } = change;
     match (what, before) {
-        (What::Added, _) => match copied_from_tree {
-            Some(origin) => {
-                // A directory of the tree cannot be renamed in a layer, so it was here.
-                let was_here = after.as_ref().is_some_and(|node| node.kind == NodeKind::Directory);
-                let renamed = if origin.is_empty() { !since.too_many_copies } else { came_from(origin, since.deleted) };
-                let removed = was_here || !renamed;
-                removed.then(|| "the host removed or renamed it since the run began".to_owned())
-            }
-            None => None,
-        },
+        (What::Added | What::Renamed { .. }, _) if had(change, since) == Had::Yes => {
+            Some("the host removed or renamed it since the run began".to_owned())
+        }
+        (What::Added, _) => None,
         // What is in a directory has conflicts of its own; the directory's stamp tells of every new name in it.
         (What::Deleted, Some(node)) if node.kind == NodeKind::Directory => None,
         (What::Renamed { from }, Some(node)) => since.changed(from, node).then(|| {
@@ -113,6 +126,54 @@ fn own_conflict(change: &Change, since: Since<'_>) -> Option<String> {
         }
         (What::Deleted | What::Modified | What::Mode | What::Type | What::Target | What::Renamed { .. }, None) => None,
     }
+}
+
+/// What whoever applies the change should know: it may undo something that the host did, and nobody can tell.
+pub(crate) fn doubt(change: &Change, since: Since<'_>) -> Option<&'static str> {
+    let new = matches!(change.what, What::Added | What::Renamed { .. });
+    let doubtful = new && had(change, since) == Had::Unsure;
+    doubtful.then_some(
+        "the host made or removed names beside it since the run began; if it removed this one, it comes back",
+    )
+}
+
+/// Whether the tree had something where it has nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Had {
+    Yes,
+    No,
+    Unsure,
+}
+
+fn had(new: &Change, since: Since<'_>) -> Had {
+    let Change { path, what, before: _, after, copied_from_tree } = new;
+    // What a renamed file was copied from is told already.
+    let copied_from_tree = copied_from_tree.as_ref().filter(|_| *what == What::Added);
+    match since.known.get(path) {
+        Some(Some(_)) => return Had::Yes,
+        Some(None) => return Had::No,
+        None => {}
+    }
+    match (since.sighted.of(path), copied_from_tree) {
+        (Some(Sighted::There { .. }), _) => Had::Yes,
+        (Some(Sighted::Nothing), _) => Had::No,
+        (Some(Sighted::Unsure) | None, Some(origin)) => {
+            // A directory of the tree cannot be renamed in a layer, so it was here.
+            let was_here = after.as_ref().is_some_and(|node| node.kind == NodeKind::Directory);
+            let renamed = if origin.is_empty() { !since.too_many_copies } else { came_from(origin, since.deleted) };
+            if was_here || !renamed { Had::Yes } else { Had::No }
+        }
+        (Some(Sighted::Unsure), None) => Had::Unsure,
+        (None, None) if since.unsettled.contains(path.parent()) => Had::Unsure,
+        (None, None) => Had::No,
+    }
+}
+
+/// The directories of the tree in which names came or went since the workspace began, as far as the layer has them, too.
+pub(crate) fn unsettled(found: &Changes, root: &Stat, from: Moment) -> BTreeSet<PathBuf> {
+    let shared = found.shared.iter().map(|one| (one.path.as_path(), &one.stat));
+    let all = shared.chain([(Path::new(""), root)]);
+    all.filter(|(_, stat)| stat.changed >= from).map(|(path, _)| path.to_owned()).collect()
 }
 
 /// Whether the kernel's note about the origin of a copy names one of these files. The note has a file handle in it, and a

@@ -36,6 +36,7 @@ mod remove;
 mod renames;
 mod review;
 mod sides;
+mod sighted;
 mod steps;
 mod store;
 mod visible;

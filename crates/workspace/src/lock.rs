@@ -1,6 +1,6 @@
 //! One run or one apply at a time: a lock that the kernel lets go of with its holder, however that ends.
 
-use polder_sys::tree::{open_file_to_write, try_lock};
+use polder_sys::tree::{Moment, open_file_to_write, stat_of, try_lock};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -21,6 +21,11 @@ impl RunLock {
     /// holds one, so that nobody else has the workspace while it can still change.
     pub fn share(&self) -> io::Result<OwnedFd> {
         Ok(self.file.try_clone()?.into())
+    }
+
+    /// When it was taken: its file is written then, and not again.
+    pub(crate) fn taken(&self) -> io::Result<Moment> {
+        Ok(stat_of(self.file.as_fd())?.changed)
     }
 }
 

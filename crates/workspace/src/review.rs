@@ -2,7 +2,7 @@
 
 use crate::change::{Change, Changes, Forged, NodeKind, What};
 use crate::compare::Repository;
-use crate::conflict::{Since, conflict, moved};
+use crate::conflict::{Since, conflict, doubt, moved, unsettled};
 use crate::content::read_bounded;
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
@@ -13,6 +13,7 @@ use crate::reach::{self, Reached};
 use crate::read::{open_host_file, open_own_file};
 use crate::relative::Relative;
 use crate::sides::Sides;
+use crate::sighted::Sightings;
 use crate::store::StoreError;
 use crate::workspace::Workspace;
 use crate::{compare, known, onto, renames};
@@ -93,8 +94,12 @@ impl Workspace {
                 && change.copied_from_tree.as_ref().is_some_and(Vec::is_empty)
         });
         let too_many_copies = copies > count(&|change| change.what == What::Deleted && is_file(&change.before));
-        let (began, known, deleted) = (self.about.began, &known, &deleted);
-        let since = Since { began, file_system, known, deleted, too_many_copies };
+        let sighted = Sightings::read(&self.place).map_err(self.fault("read what was seen of the tree of"))?;
+        let root = tree::stat_of(sides.tree.as_fd()).map_err(self.fault("look at the tree of"))?;
+        let began = self.about.began;
+        let unsettled = unsettled(&found, &root, began.moment_on(file_system));
+        let (known, sighted, unsettled, deleted) = (&known, &sighted, &unsettled, &deleted);
+        let since = Since { began, file_system, known, sighted, unsettled, deleted, too_many_copies };
         let reached =
             reach::reached(&sides, &self.about.root, &found.changes).map_err(self.fault("look for links in"))?;
         let moved = moved(&found, since);
@@ -180,7 +185,8 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
     let stripped = stripped(&change);
     // What the tree has there and the copy had not, the command could not see.
     let hidden = hides || matches!(parted, Some(Some(Apart::Unseen | Apart::Full)));
-    let note = change.paths().find_map(handoff::noted);
+    let doubt = parted.is_none().then(|| doubt(&change, since)).flatten();
+    let note = doubt.or_else(|| change.paths().find_map(handoff::noted));
     Item { held, held_at, conflict, refused, hidden, stripped, note, change }
 }
 

@@ -10,6 +10,7 @@ use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
 use crate::project;
 use crate::remove::remove_tree;
+use crate::sighted;
 use crate::workspace::{ABOUT, UPPER, WORK, Workspace};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
@@ -349,6 +350,7 @@ impl Store {
                 let layer = tree::open_below(own.as_fd(), Path::new(UPPER))?;
                 copy_layer(before.open_layer()?, layer)?;
                 known::copy(&before.place, &place)?;
+                sighted::copy(&before.place, &place)?;
             }
             // The root of the layer is what the command sees as the root of the tree.
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;

@@ -255,6 +255,9 @@ impl Workspace {
         };
         if kept {
             leftover::passed(&self.place);
+            if changed {
+                self.sight(&lock).map_err(self.fault("note what the tree had where it changed in"))?;
+            }
             if self.new {
                 // Work that stays can be found again after a power failure.
                 let about = tree::open_file(self.directory.as_fd(), OsStr::new(ABOUT));

@@ -35,7 +35,9 @@ const CROWDED: u64 = 2;
 fn judged(change: &Change, known: &Known, file_system: u64) -> bool {
     let began = Began { tick: moment(10), fine: moment(12) };
     let deleted = &BTreeSet::from([0x1234]);
-    let since = Since { began, file_system, known, deleted, too_many_copies: file_system == CROWDED };
+    let (sighted, unsettled) = (&Sightings::none(), &BTreeSet::new());
+    let too_many_copies = file_system == CROWDED;
+    let since = Since { began, file_system, known, sighted, unsettled, deleted, too_many_copies };
     conflict(change, since, &BTreeSet::new()).is_some()
 }
 
@@ -44,18 +46,25 @@ fn a_directory_that_was_moved_here_is_known_by_its_number_or_by_its_times() {
     let path = Relative::new(Path::new("dir")).unwrap();
     let left = Known::from([(path.clone(), Some(Stamp::of(&node(50).stat)))]);
     let (none, deleted) = (Known::new(), BTreeSet::new());
-    let moved = |known: &Known, modified: i64, changed: i64, origin: Option<&[u8]>| {
+    let moved = |known: &Known, modified: i64, changed: i64, seen: Seen<'_>| {
         let began = Began { tick: moment(10), fine: moment(12) };
-        let since = Since { began, file_system: 0xef53, known, deleted: &deleted, too_many_copies: false };
-        since.moved(&path, &Stat { modified: moment(modified), changed: moment(changed), ..node(0).stat }, origin)
+        let (sighted, unsettled) = (&Sightings::none(), &BTreeSet::new());
+        let (file_system, deleted, too_many_copies) = (0xef53, &deleted, false);
+        let since = Since { began, file_system, known, sighted, unsettled, deleted, too_many_copies };
+        since.moved(&path, &Stat { modified: moment(modified), changed: moment(changed), ..node(0).stat }, seen)
     };
-    assert!(!moved(&none, 5, 5, None), "nobody touched it");
-    assert!(!moved(&none, 20, 20, None), "it got a name more");
-    assert!(moved(&none, 5, 20, None) && moved(&none, 5, 20, Some(b"")), "it was renamed");
-    assert!(!moved(&left, 5, 20, None), "an apply changed its bits");
+    let (merged, whole) = (Seen::Merged(None), Seen::Whole(None));
+    assert!(!moved(&none, 5, 5, merged) && !moved(&none, 5, 5, whole), "nobody touched it");
+    assert!(!moved(&none, 20, 20, merged), "it got a name more");
+    assert!(moved(&none, 20, 20, whole), "it got a name more, or came from elsewhere and got one then");
+    assert!(moved(&none, 5, 20, merged) && moved(&none, 5, 20, Seen::Merged(Some(b""))), "it was renamed");
+    assert!(!moved(&left, 5, 20, merged) && !moved(&left, 5, 20, whole), "an apply changed its bits");
     let origin = |number: u8| [&[0_u8; 21][..], &[number, 0, 0, 0, 9, 9, 9, 9]].concat();
-    assert!(!moved(&none, 5, 20, Some(&origin(7))), "it is the same one, with other bits");
-    assert!(moved(&none, 20, 20, Some(&origin(8))), "it is another one, in which something was made");
+    let (same, other) = (&origin(7)[..], &origin(8)[..]);
+    for seen in [Seen::Merged, Seen::Whole] {
+        assert!(!moved(&none, 5, 20, seen(Some(same))), "it is the same one, with other bits");
+        assert!(moved(&none, 20, 20, seen(Some(other))), "it is another one, in which something was made");
+    }
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! What the host does to the tree while a command runs is never overwritten, unless somebody says so.
 
 use crate::operations::Operation;
-use crate::overlay::in_overlay;
+use crate::overlay::{in_overlay, in_run};
 use crate::scene::Scene;
 use polder_workspace::{Choice, Unwatched, Verdict};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 fn write(path: &str, text: &str) -> Operation {
     Operation::Write(path.to_owned(), text.to_owned())
@@ -60,15 +61,71 @@ fn equal_content_is_no_conflict_but_no_change_either() {
 
 #[test]
 fn a_file_that_the_host_changed_is_not_deleted() {
-    let scene = scene(&[("file", "old"), ("dir/file", "old")]);
-    in_overlay(&scene, &[Operation::Remove("file".into()), Operation::Remove("dir".into())]);
-    scene.host("file", "mine");
-    scene.host("dir/new", "mine");
-    let applied = scene.apply(&Choice::everything());
-    for path in ["file", "dir/new", "dir"] {
-        assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}");
+    let operations = [Operation::Remove("file".into()), Operation::Remove("dir".into())];
+    let files = [("file", "old"), ("dir/file", "old")];
+    let work = |scene: &Scene| {
+        scene.host("file", "mine");
+        scene.host("dir/new", "mine");
+    };
+    let after = scene(&files);
+    in_run(&after, after.workspace(), &operations, || {});
+    work(&after);
+    // While the command ran, another directory may have come in the place of the one that it removed.
+    let during = scene(&files);
+    in_run(&during, during.workspace(), &operations, || work(&during));
+    for (scene, left) in [(after, &["dir", "dir/new", "file"][..]), (during, &["dir", "dir/file", "dir/new", "file"])] {
+        let applied = scene.apply(&Choice::everything());
+        for path in ["file", "dir/new", "dir"] {
+            assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}");
+        }
+        assert_eq!(scene.tree().keys().collect::<Vec<_>>(), left);
     }
-    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), ["dir", "dir/new", "file"]);
+}
+
+#[test]
+fn a_directory_that_the_host_put_where_the_command_removed_one_stays_with_everything_in_it() {
+    let removed = || vec![Operation::Remove("d".into())];
+    let replaced = || vec![Operation::Remove("d".into()), write("d", "a file")];
+    let anew = || vec![Operation::Remove("d".into()), write("d/f", "new")];
+    for (what, operations) in [("removed", removed()), ("replaced", replaced()), ("made anew", anew())] {
+        for during in [true, false] {
+            let scene = scene(&[("d/f", "A"), ("d/gone", "A"), ("o/f", "B"), ("o/deep/g", "B")]);
+            let work = || {
+                fs::remove_dir_all(scene.root().join("d")).unwrap();
+                fs::rename(scene.root().join("o"), scene.root().join("d")).unwrap();
+                scene.host("d/made", "mine");
+            };
+            in_run(&scene, scene.workspace(), &operations, || {
+                if during {
+                    work()
+                }
+            });
+            if !during {
+                work();
+            }
+            let users = scene.tree();
+            scene.apply(&Choice::everything());
+            assert_eq!(scene.tree(), users, "{what}, during the run: {during}");
+        }
+        // The control: where the host does nothing, the command's word counts.
+        let scene = scene(&[("d/f", "A"), ("d/gone", "A")]);
+        let seen = in_run(&scene, scene.workspace(), &operations, || {});
+        scene.apply(&Choice::everything());
+        assert_eq!(scene.tree(), seen, "{what}");
+    }
+}
+
+#[test]
+fn what_is_in_a_directory_stays_when_nothing_takes_its_place() {
+    let scene = scene(&[("d/f", "A"), ("d/e/g", "A")]);
+    in_run(&scene, scene.workspace(), &[Operation::Remove("d".into()), write("d", "a file")], || {});
+    let before = scene.tree();
+    fs::set_permissions(scene.root().join("d/f"), fs::Permissions::from_mode(0o600)).unwrap();
+    let applied = scene.apply(&Choice::everything());
+    for path in ["d", "d/f", "d/e", "d/e/g"] {
+        assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}: {applied:?}");
+    }
+    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
 }
 
 #[test]
@@ -82,6 +139,114 @@ fn a_file_that_the_host_removed_does_not_come_back() {
         assert!(matches!(scene.verdict(&applied, path), Verdict::Conflict(_)), "{path}: {applied:?}");
     }
     assert!(scene.tree().is_empty());
+}
+
+/// Runs over the tree, does something to it, and applies. Says what became of a path, and what was noted about it.
+fn afterwards(scene: &Scene, operations: &[Operation], meanwhile: impl FnOnce(), path: &str) -> (Verdict, bool) {
+    in_run(scene, scene.workspace(), operations, || {});
+    meanwhile();
+    told(scene, path)
+}
+
+fn told(scene: &Scene, path: &str) -> (Verdict, bool) {
+    let applied = scene.apply(&Choice::everything());
+    let verdict = scene.verdict(&applied, path);
+    let found = applied.items.iter().find(|(item, _)| item.change.path.as_path() == Path::new(path)).unwrap();
+    (verdict, found.0.note.is_some_and(|note| note.contains("comes back")))
+}
+
+#[test]
+fn what_the_command_wrote_anew_and_the_host_removed_does_not_come_back() {
+    let anew = |path: &str| [Operation::Remove(path.into()), write(path, "new")];
+    let tree = || scene(&[("file", "old"), ("d/deep/file", "old"), ("other", "old")]);
+    let removed = |scene: &Scene, path: &str| {
+        let path = scene.root().join(path);
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    };
+    // The kernel keeps no note of where these came from.
+    let linked = tree();
+    fs::hard_link(linked.root().join("file"), linked.root().join("again")).unwrap();
+    let (verdict, _) = afterwards(&linked, &[write("file", "new")], || removed(&linked, "file"), "file");
+    assert!(matches!(verdict, Verdict::Conflict(_)), "several names: {verdict:?}");
+    for path in ["file", "d/deep/file"] {
+        let scene = tree();
+        let (verdict, _) = afterwards(&scene, &anew(path), || removed(&scene, path), path);
+        assert!(matches!(verdict, Verdict::Conflict(_)), "{path}: {verdict:?}");
+        assert!(!scene.root().join(path).exists(), "{path}");
+        // The control: without the host, it is applied.
+        let scene = tree();
+        assert_eq!(afterwards(&scene, &anew(path), || (), path), (Verdict::Taken, false), "{path}");
+    }
+    // A directory that was made anew, with what is in it.
+    let scene = tree();
+    let operations = [Operation::Remove("d".into()), write("d/deep/file", "new")];
+    let (verdict, _) = afterwards(&scene, &operations, || removed(&scene, "d"), "d/deep/file");
+    assert!(matches!(verdict, Verdict::Conflict(_)), "{verdict:?}");
+}
+
+#[test]
+fn what_was_applied_and_then_removed_by_the_host_does_not_come_back_with_the_next_apply() {
+    let scene = scene(&[("d/old", "old")]);
+    in_run(&scene, scene.workspace(), &[write("new", "n"), write("d/new", "n")], || {});
+    scene.apply(&Choice::everything());
+    fs::remove_file(scene.root().join("new")).unwrap();
+    in_run(&scene, scene.workspace(), &[write("d/more", "m")], || {});
+    assert!(matches!(told(&scene, "new").0, Verdict::Conflict(_)));
+    assert!(!scene.root().join("new").exists() && scene.root().join("d/more").exists());
+}
+
+/// What happens next has a later stamp than what happened to this path.
+fn until_the_clock_ticks(scene: &Scene, path: &str) {
+    let stamp = |path: PathBuf| fs::metadata(path).map(|found| (found.ctime(), found.ctime_nsec())).unwrap();
+    loop {
+        fs::write(scene.dir.join("clock"), "-").unwrap();
+        if stamp(scene.dir.join("clock")) > stamp(scene.root().join(path)) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_new_file_is_no_conflict_wherever_the_host_works() {
+    let work = |scene: &Scene| {
+        scene.host("d/mine", "mine");
+        fs::remove_file(scene.root().join("d/old")).unwrap();
+    };
+    let after = scene(&[("d/old", "old"), ("d/other", "old")]);
+    assert_eq!(afterwards(&after, &[write("d/new", "n")], || work(&after), "d/new"), (Verdict::Taken, false));
+    // Names that came and went while the command ran leave a doubt, which is told; in the next run there is none.
+    let during = scene(&[("d/old", "old"), ("d/other", "old")]);
+    in_run(&during, during.workspace(), &[write("d/new", "n"), write("e/new", "n")], || work(&during));
+    until_the_clock_ticks(&during, "d");
+    in_run(&during, during.workspace(), &[write("d/next", "n")], || ());
+    let items = during.workspace().review().unwrap().items;
+    let noted = |path: &str| {
+        let found = items.iter().find(|item| item.change.path.as_path() == Path::new(path)).unwrap();
+        assert_eq!(found.conflict, None, "{path}");
+        found.note
+    };
+    assert!(noted("d/new").is_some_and(|note| note.contains("comes back")));
+    assert_eq!((noted("d/next"), noted("e"), noted("e/new")), (None, None, None));
+}
+
+#[test]
+fn a_run_that_was_killed_noted_nothing_and_that_is_told_where_it_matters() {
+    for (settled, noted) in [(true, false), (false, true)] {
+        let scene = scene(&[("d/old", "old"), ("other", "old")]);
+        in_overlay(&scene, &[write("d/new", "n")]);
+        if !settled {
+            scene.host("d/mine", "mine");
+        }
+        assert_eq!(told(&scene, "d/new"), (Verdict::Taken, noted));
+    }
+}
+
+#[test]
+fn a_name_that_the_command_moved_a_file_to_stays_removed() {
+    let scene = scene(&[("a", "A"), ("b", "B")]);
+    let operations = [Operation::Rename("a".into(), "b".into())];
+    let (verdict, _) = afterwards(&scene, &operations, || fs::remove_file(scene.root().join("b")).unwrap(), "b");
+    assert!(matches!(verdict, Verdict::Conflict(_)), "{verdict:?}");
 }
 
 #[test]

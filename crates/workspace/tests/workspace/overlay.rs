@@ -3,7 +3,7 @@
 use crate::operations::{Operation, operation, perform};
 use crate::scene::Scene;
 use crate::snapshot::{Snapshot, difference, snapshot};
-use polder_workspace::{Choice, Layers, Unwatched, Verdict, What};
+use polder_workspace::{Choice, Keep, Layers, Unwatched, Verdict, What, Workspace};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,6 +59,16 @@ pub(crate) fn in_layers(scene: &Scene, layers: &Layers, operations: &[Operation]
         String::from_utf8_lossy(&output.stderr)
     );
     serde_json::from_str(&fs::read_to_string(scene.dir.join("seen")).unwrap()).unwrap()
+}
+
+/// The same from beginning to end, as a run: nobody else has the workspace, and its end is noted. `during` happens on the host
+/// when the command is done and the run has not ended.
+pub(crate) fn in_run(scene: &Scene, workspace: Workspace, operations: &[Operation], during: impl FnOnce()) -> Snapshot {
+    let lock = workspace.lock_for_run().unwrap();
+    let seen = in_layers(scene, &workspace.layers(), operations);
+    during();
+    workspace.end(lock, Keep::Changed).unwrap();
+    seen
 }
 
 /// Everything, whatever stands against it.

@@ -1,0 +1,170 @@
+//! What the tree had at the paths of a layer when the run ended that wrote them.
+//!
+//! The kernel notes the origin of most files that it copies into a layer, but not of one that the command removed and wrote
+//! again, nor of one that has several names. When the tree has nothing at such a path, either the command made it, or the
+//! host removed it since: at a review nobody can tell any more, and when the run ended it was still to be seen.
+
+use crate::about::{Began, Mode};
+use crate::compare::{CHANGES_MAX, DEPTH_MAX, at};
+use crate::lock::RunLock;
+use crate::read::is_whiteout;
+use crate::relative::Relative;
+use crate::sides::Sides;
+use crate::workspace::Workspace;
+use polder_sys::tree::{self, Kind, Moment, Stat};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+const FILE: &str = "sighted.json";
+
+/// What the tree had at a path of the layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Sighted {
+    /// Something; and the number of the directory that it was, where it is the one that the command saw.
+    There { directory: Option<u64> },
+    /// Nothing, and the host did nothing to the directory while the command ran: the command made it.
+    Nothing,
+    /// Nothing, but the host made or removed names beside it while the command ran, and this may have been one of them.
+    Unsure,
+}
+
+/// All paths that somebody looked at. What lies in a directory that the tree did not have is not among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sightings(BTreeMap<Relative, Sighted>);
+
+impl Sightings {
+    pub(crate) fn none() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// What was seen at a path, if anybody looked.
+    pub(crate) fn of(&self, path: &Relative) -> Option<Sighted> {
+        if let Some(own) = self.0.get(path) {
+            return Some(*own);
+        }
+        let mut above = path.parent_below_root();
+        while let Some(directory) = above {
+            match self.0.get(&directory) {
+                // In what was not there, nothing was. Doubt about the whole is told where the whole begins.
+                Some(Sighted::Nothing | Sighted::Unsure) => return Some(Sighted::Nothing),
+                Some(Sighted::There { .. }) => return None,
+                None => above = directory.parent_below_root(),
+            }
+        }
+        None
+    }
+
+    /// The number of the tree's directory that the command saw at a path, where somebody can tell.
+    pub(crate) fn directory(&self, path: &Relative) -> Option<u64> {
+        match self.0.get(path)? {
+            Sighted::There { directory } => *directory,
+            Sighted::Nothing | Sighted::Unsure => None,
+        }
+    }
+
+    /// What earlier runs saw. A note that was not written to its end says nothing, and what nobody saw is in doubt.
+    pub(crate) fn read(place: &Path) -> io::Result<Self> {
+        match fs::read(place.join(FILE)) {
+            Ok(text) => {
+                let entries: Vec<(Relative, Sighted)> = serde_json::from_slice(&text).unwrap_or_default();
+                Ok(Self(entries.into_iter().collect()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::none()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Not waited for: a review can do without, and says so.
+    fn write(&self, place: &Path) -> io::Result<()> {
+        let aside = place.join(format!("{FILE}.new"));
+        fs::write(&aside, serde_json::to_vec(&self.0.iter().collect::<Vec<_>>())?)?;
+        fs::rename(aside, place.join(FILE))
+    }
+}
+
+/// What is known about one workspace is known about another that begins with its changes.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    Sightings::read(from)?.write(to)
+}
+
+impl Workspace {
+    /// Looks at the tree wherever the layer has something, and remembers it. The run that had the lock is over, and the
+    /// cost is that of what it changed. A copy needs none of this: it is still there to be compared with.
+    pub(crate) fn sight(&self, lock: &RunLock) -> io::Result<()> {
+        if self.about.mode != Mode::Cow {
+            return Ok(());
+        }
+        // Whoever removed the whole tree has nothing to apply to.
+        let Ok(Sides { layer, tree, base: _ }) = self.sides() else { return Ok(()) };
+        let began = Began::at(lock.taken()?).moment_on(tree::file_system(tree.as_fd())?);
+        let earlier = Sightings::read(&self.place)?;
+        let mut look = Look { began, earlier: &earlier, seen: BTreeMap::new() };
+        look.directory(layer.as_fd(), tree.as_fd(), None, 0)?;
+        let seen = Sightings(look.seen);
+        if seen == earlier { Ok(()) } else { seen.write(&self.place) }
+    }
+}
+
+struct Look<'a> {
+    /// When the run began.
+    began: Moment,
+    earlier: &'a Sightings,
+    seen: BTreeMap<Relative, Sighted>,
+}
+
+impl Look<'_> {
+    /// One directory that layer and tree both have.
+    fn directory(
+        &mut self,
+        upper: BorrowedFd<'_>,
+        lower: BorrowedFd<'_>,
+        path: Option<&Relative>,
+        depth: usize,
+    ) -> io::Result<()> {
+        // A name that came or went since the run began left its stamp, which nobody can set.
+        let absent = if tree::stat_of(lower)?.changed < self.began { Sighted::Nothing } else { Sighted::Unsure };
+        for name in tree::names(upper)? {
+            let Ok(own) = tree::stat(upper, &name) else { continue };
+            if self.seen.len() == CHANGES_MAX {
+                return Ok(());
+            }
+            let here = at(path, &name);
+            let noted = self.earlier.0.get(&here).copied();
+            let is_directory = |stat: &Stat| stat.kind == Kind::Directory;
+            if let Some(noted) = noted.filter(|_| !is_directory(&own)) {
+                self.seen.insert(here, noted);
+                continue;
+            }
+            let there = tree::stat(lower, &name).ok();
+            let both = is_directory(&own) && there.as_ref().is_some_and(is_directory);
+            if both && depth < DEPTH_MAX {
+                // What cannot be entered here cannot be reviewed or applied either.
+                let deeper = tree::open_below(upper, Path::new(&name))
+                    .and_then(|deeper| Ok((deeper, tree::open_below(lower, Path::new(&name))?)));
+                if let Ok((deeper, below)) = deeper {
+                    self.directory(deeper.as_fd(), below.as_fd(), Some(&here), depth + 1)?;
+                }
+            }
+            let now = match (noted, there) {
+                (Some(noted @ Sighted::There { directory: Some(_) }), _) => noted,
+                (_, Some(there)) => Sighted::There {
+                    directory: (is_directory(&there) && there.changed < self.began).then_some(there.inode),
+                },
+                (Some(noted), None) => noted,
+                // Nothing was deleted where nothing is.
+                (None, None) if is_whiteout(&own) => continue,
+                (None, None) => absent,
+            };
+            self.seen.insert(here, now);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
