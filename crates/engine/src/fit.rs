@@ -214,7 +214,7 @@ impl Fitted {
     }
 
     /// The facts that the judgement stands on.
-    pub fn host(&self) -> &HostFacts {
+    pub fn host(&self) -> &Arc<HostFacts> {
         &self.host
     }
 

@@ -17,14 +17,39 @@ pub struct Services<'a> {
     pub terminal: Option<Terminal>,
     /// What an engine began before the plan was known, perhaps another engine.
     pub ahead: Option<HeadStart>,
-    /// What the workspace is made of, where it is not the real tree.
-    pub layers: Option<Layers>,
-    /// Held open until nothing of the sandbox is left, whoever ends before: the lock of the layers. Not the command's.
-    pub kept: Option<OwnedFd>,
+    /// What the workspace will be made of, where it is not the real tree.
+    pub layers: Option<Promised<'a>>,
     /// Who is told while the sandbox is made ready.
     pub lookout: &'a mut dyn Lookout,
     /// What the run shares with others, where it is one of several.
     pub session: Option<Session>,
+}
+
+/// Layers that are there as soon as somebody asks for them. That takes a while, which an engine can use that has others to
+/// wait for.
+pub struct Promised<'a> {
+    /// Where they will be.
+    pub layers: Layers,
+    /// Makes them. Gives what is held open until nothing of the sandbox is left, whoever ends before: their lock. It is not
+    /// the command's.
+    pub make: &'a mut dyn FnMut() -> Result<OwnedFd, LaunchError>,
+}
+
+/// Layers that are there, and their lock.
+#[derive(Debug)]
+pub struct Made {
+    /// Where they are.
+    pub layers: Layers,
+    /// Held open until nothing of the sandbox is left.
+    pub kept: OwnedFd,
+}
+
+impl Promised<'_> {
+    /// Makes them now.
+    pub fn made(self) -> Result<Made, LaunchError> {
+        let kept = (self.make)()?;
+        Ok(Made { layers: self.layers, kept })
+    }
 }
 
 /// What a workspace is made of whose changes are kept apart. Paths without symbolic links.

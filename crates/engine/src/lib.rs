@@ -11,7 +11,9 @@ mod lookout;
 mod session;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
-pub use launch::{Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Parting, Report, Running, Services};
+pub use launch::{
+    Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Made, Parting, Promised, Report, Running, Services,
+};
 pub use lookout::{Lookout, Notice};
 pub use session::{Session, Words};
 

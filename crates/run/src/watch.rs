@@ -8,10 +8,11 @@ use crate::choose::Chosen;
 use crate::claim::{Claimed, claim};
 use crate::filling::Filling;
 use crate::pump::{self, Source};
-use crate::workspace::{self, Begun, Held, WorkspaceError};
+use crate::workspace::{Apart, Held, WorkspaceError};
 use polder_cache::ClaimError;
 use polder_engine::{
-    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Report, Running, Services, Session,
+    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Promised, Report, Running, Services,
+    Session,
 };
 use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
 use polder_sys::wait::{self, Signals};
@@ -106,21 +107,26 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         Claimed::Ready(claim) => claim,
         Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), None, &mut teller)),
     };
-    // From here on nobody else has it; whatever happens, it is let go at the end.
-    let held = match workspace::begin(fitted.plan(), fitted.host(), signals)? {
-        Begun::Ready(held) => held.map(|held| *held),
-        Begun::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), None, &mut teller)),
-    };
-    let layers = held.as_ref().map(Held::layers);
-    let kept = held.as_ref().map(Held::lock).transpose()?;
+    let mut apart = Apart::intend(fitted.plan(), fitted.host(), signals)?;
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
     let mut lookout = Before { teller: &mut teller, signals, interrupted: None, resized: false };
-    let services = Services { stdio, terminal, ahead, layers, kept, lookout: &mut lookout, session };
+    let (layers, mut make);
+    let promised = match &mut apart {
+        Some(apart) => {
+            layers = apart.layers();
+            make = || apart.make();
+            Some(Promised { layers, make: &mut make })
+        }
+        None => None,
+    };
+    let services = Services { stdio, terminal, ahead, layers: promised, lookout: &mut lookout, session };
     let plan = Arc::clone(fitted.plan());
     let launched = engine.launch(fitted, services);
     let resized = lookout.resized;
+    // From when it was made on nobody else has it; whatever happens, it is let go at the end.
+    let held = apart.and_then(Apart::held);
     let mut running = match launched {
         Ok(running) => running,
         Err(error) => {
@@ -186,6 +192,20 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     Ok(outcome)
 }
 
+/// Why there was no launch. The engine hands on what kept the workspace from being made.
+fn without_launch(error: LaunchError) -> RunError {
+    let LaunchError { failure, remedy } = error;
+    match failure {
+        LaunchFailure::Setup(cause) => match cause.downcast::<WorkspaceError>() {
+            Ok(unmade) => RunError::Workspace(*unmade),
+            Err(cause) => LaunchError { failure: LaunchFailure::Setup(cause), remedy }.into(),
+        },
+        failure @ (LaunchFailure::NotFound | LaunchFailure::NotExecutable(_) | LaunchFailure::Interrupted(_)) => {
+            LaunchError { failure, remedy }.into()
+        }
+    }
+}
+
 /// A command that is missing or cannot be executed is an outcome, and so is one that nobody waited for; everything else is
 /// an error.
 fn not_launched(
@@ -197,7 +217,7 @@ fn not_launched(
         LaunchFailure::NotFound => Ending::NotFound,
         LaunchFailure::NotExecutable(error) => Ending::NotExecutable(error.raw_os_error().unwrap_or(0)),
         LaunchFailure::Interrupted(signal) => Ending::Interrupted(*signal),
-        LaunchFailure::Setup(_) => return Err(error.into()),
+        LaunchFailure::Setup(_) => return Err(without_launch(error)),
     };
     let denied = if matches!(ending, Ending::Interrupted(_)) { None } else { denied() };
     Ok(not_begun(ending, denied, teller))

@@ -6,7 +6,7 @@
 use crate::claim::wait_or_signal;
 use crate::filling::Filling;
 use crate::worktree;
-use polder_engine::Layers;
+use polder_engine::{LaunchError, LaunchFailure, Layers};
 use polder_facts::{ByteSize, CapturedFacts, EventKind, HostFacts, HostPath, Origin};
 use polder_plan::{MaskKind, Plan};
 use polder_policy::WorkspaceMode;
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a run waits before it asks again for what another one of this process has.
@@ -47,6 +48,12 @@ pub enum WorkspaceError {
          leave `--discard` (or `keep: false`) out, or begin with them by `--from {name}`"
     )]
     NotOursToDiscard {
+        /// The workspace.
+        name: String,
+    },
+    /// A name that was free a moment ago is not.
+    #[error("another run took the name `{name}` for its workspace in the same moment; run again")]
+    Taken {
         /// The workspace.
         name: String,
     },
@@ -116,63 +123,168 @@ pub enum WorkspaceError {
     },
 }
 
+/// A workspace that a run will have. Where it will be is known before it is made, so that whoever builds the sandbox need not
+/// wait for it.
+pub(crate) struct Apart<'a> {
+    plan: Arc<Plan>,
+    host: Arc<HostFacts>,
+    signals: Option<&'a Signals>,
+    store: Store,
+    mode: Mode,
+    name: Name,
+    /// Whose name it is.
+    called: Called,
+    layers: Layers,
+    /// The workspace, once it is made.
+    held: Option<Held>,
+}
+
+/// Who chose the name of a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Called {
+    /// The user, for runs that share it.
+    ByUser,
+    /// We, for this run alone.
+    MadeUp,
+}
+
 /// A workspace that this run alone has.
 pub(crate) struct Held {
     workspace: Workspace,
     lock: RunLock,
     keep: Keep,
-    layers: Layers,
 }
 
 /// What came of asking.
-pub(crate) enum Begun {
-    /// It is this run's; the real tree has none.
-    Ready(Option<Box<Held>>),
+enum Begun {
+    /// It is this run's.
+    Ready(Box<Held>),
     /// The user did not want to wait.
     Interrupted(i32),
 }
 
-/// Begins the workspace that a plan asks for; none for the real tree. That can mean to wait for another run of this process.
-pub(crate) fn begin(plan: &Plan, host: &HostFacts, signals: Option<&Signals>) -> Result<Begun, WorkspaceError> {
-    let asked = &plan.workspace.value;
-    let mode = match asked.mode {
-        WorkspaceMode::Direct => return Ok(Begun::Ready(None)),
-        WorkspaceMode::Cow => Mode::Cow,
-        WorkspaceMode::Worktree => Mode::Worktree,
-    };
-    let store = open_store(&host.environment, &host.user.home)?;
-    for shown in &plan.files.shown {
-        if store.place().starts_with(shown.host.as_path()) {
-            let (shown, store) = (shown.host.as_path().to_owned(), store.place().to_owned());
-            return Err(WorkspaceError::Reachable { shown, store });
+impl<'a> Apart<'a> {
+    /// The workspace that a plan asks for, of which nothing is there yet but the store; none for the real tree.
+    pub(crate) fn intend(
+        plan: &Arc<Plan>,
+        host: &Arc<HostFacts>,
+        signals: Option<&'a Signals>,
+    ) -> Result<Option<Self>, WorkspaceError> {
+        let asked = &plan.workspace.value;
+        let mode = match asked.mode {
+            WorkspaceMode::Direct => return Ok(None),
+            WorkspaceMode::Cow => Mode::Cow,
+            WorkspaceMode::Worktree => Mode::Worktree,
+        };
+        let store = open_store(&host.environment, &host.user.home)?;
+        for shown in &plan.files.shown {
+            if store.place().starts_with(shown.host.as_path()) {
+                let (shown, store) = (shown.host.as_path().to_owned(), store.place().to_owned());
+                return Err(WorkspaceError::Reachable { shown, store });
+            }
+        }
+        let root = host.tree.root.as_path();
+        let (name, called) = match &asked.name {
+            Some(name) => (name.parse()?, Called::ByUser),
+            None => (store.unused_name(root)?, Called::MadeUp),
+        };
+        let (own, base) = store.place_of(&name, root, mode);
+        let layers = Layers { lower: vec![host_path(&base)?], own: host_path(&own)? };
+        let (plan, host) = (Arc::clone(plan), Arc::clone(host));
+        Ok(Some(Self { plan, host, signals, store, mode, name, called, layers, held: None }))
+    }
+
+    /// What the engine will show.
+    pub(crate) fn layers(&self) -> Layers {
+        self.layers.clone()
+    }
+
+    /// Makes it, and gives its lock once more: the workspace is taken until both are let go of.
+    pub(crate) fn make(&mut self) -> Result<OwnedFd, LaunchError> {
+        let failed = |failure| LaunchError { failure, remedy: None };
+        let held = match self.begin() {
+            Ok(Begun::Ready(held)) => self.held.insert(*held),
+            Ok(Begun::Interrupted(signal)) => return Err(failed(LaunchFailure::Interrupted(signal))),
+            Err(error) => return Err(failed(LaunchFailure::Setup(error.into()))),
+        };
+        held.lock().map_err(|error| failed(LaunchFailure::Setup(error.into())))
+    }
+
+    /// The workspace, if it was made.
+    pub(crate) fn held(self) -> Option<Held> {
+        self.held
+    }
+
+    /// Begins it. That can mean to wait for another run of this process.
+    fn begin(&self) -> Result<Begun, WorkspaceError> {
+        let (plan, host) = (&*self.plan, &*self.host);
+        let asked = &plan.workspace.value;
+        let root = host.tree.root.as_path();
+        let parent = asked.from.as_ref().map(|name| name.parse::<Name>()).transpose()?;
+        let capture = match self.mode {
+            Mode::Cow => None,
+            Mode::Worktree => Some(worktree::capture(asked, &host.environment, root)?),
+        };
+        let name = Some(self.name.clone());
+        let begin = Begin { root, name, mode: self.mode, parent, capture: capture.as_ref() };
+        let (mut workspace, lock) = loop {
+            match take(&self.store, &begin) {
+                Err(error) if is_ours(&error) => {
+                    if let Some(signal) = wait_or_signal(self.signals, BETWEEN_TRIES) {
+                        return Ok(Begun::Interrupted(signal));
+                    }
+                }
+                taken => break taken?,
+            }
+        };
+        match self.arrange(&mut workspace, &begin) {
+            Ok(()) => Ok(Begun::Ready(Box::new(Held { workspace, lock, keep: keep_of(plan) }))),
+            Err(error) => {
+                // One that was begun for nothing goes again. What keeps it from that is less than what kept us from running.
+                let keep = if workspace.is_new() { Keep::Never } else { Keep::Changed };
+                let _ = workspace.end(lock, keep);
+                Err(error)
+            }
         }
     }
-    let root = host.tree.root.as_path();
-    let named = |name: &Option<String>| name.as_ref().map(|name| name.parse::<Name>()).transpose();
-    let (name, parent) = (named(&asked.name)?, named(&asked.from)?);
-    let capture = match mode {
-        Mode::Cow => None,
-        Mode::Worktree => Some(worktree::capture(asked, &host.environment, root)?),
-    };
-    let begin = Begin { root, name, mode, parent, capture: capture.as_ref() };
-    let (mut workspace, lock) = loop {
-        match take(&store, &begin) {
-            Err(error) if is_ours(&error) => {
-                if let Some(signal) = wait_or_signal(signals, BETWEEN_TRIES) {
-                    return Ok(Begun::Interrupted(signal));
-                }
-            }
-            taken => break taken?,
+
+    /// Makes sure that a workspace is the one that was meant and may be written.
+    fn arrange(&self, workspace: &mut Workspace, begin: &Begin<'_>) -> Result<(), WorkspaceError> {
+        let (plan, host) = (&*self.plan, &*self.host);
+        let name = || workspace.name().to_string();
+        // Somebody chose the same name in the same moment.
+        if self.called == Called::MadeUp && !workspace.is_new() {
+            return Err(WorkspaceError::Taken { name: name() });
         }
-    };
-    match arrange(&mut workspace, &begin, plan, host) {
-        Ok(layers) => Ok(Begun::Ready(Some(Box::new(Held { workspace, lock, keep: keep_of(plan), layers })))),
-        Err(error) => {
-            // One that was begun for nothing goes again. What keeps it from that is less than what kept us from running.
-            let keep = if workspace.is_new() { Keep::Never } else { Keep::Changed };
-            let _ = workspace.end(lock, keep);
-            Err(error)
+        let copied = workspace.borrowed()?.map(|(objects, digest)| CapturedFacts { objects, digest });
+        // What the plan hides and protects, it does in the copy that it was made for.
+        if copied != host.tree.captured {
+            return Err(WorkspaceError::CopiedOtherwise { root: begin.root.to_owned() });
         }
+        // The store looks the tree up again; what the plan speaks of was looked up before, without a link in its path.
+        if workspace.root() != begin.root {
+            return Err(WorkspaceError::Moved { path: begin.root.to_owned(), to: workspace.root().to_owned() });
+        }
+        // What the engine shows was decided before: a workspace elsewhere would be another one's.
+        if self.layers.own.as_path() != workspace.place() || self.layers.lower != [host_path(&workspace.base())?] {
+            return Err(WorkspaceError::Path { path: workspace.place().to_owned() });
+        }
+        if let Some(from) = &begin.parent
+            && workspace.parent() != Some(from)
+        {
+            return Err(WorkspaceError::BegunOtherwise { name: name(), from: from.to_string() });
+        }
+        if !plan.workspace.value.keep && !workspace.is_new() && workspace.is_changed()? {
+            return Err(WorkspaceError::NotOursToDiscard { name: name() });
+        }
+        if !workspace.is_new() {
+            workspace.clear_work()?;
+        }
+        if self.called == Called::MadeUp {
+            workspace.passes(keep_of(plan))?;
+        }
+        workspace.hide(&hidden(plan, begin.root)?)?;
+        Ok(())
     }
 }
 
@@ -185,41 +297,6 @@ pub(crate) fn open_store(environment: &BTreeMap<OsString, OsString>, home: &Path
     let home = home.join(".local/state/polder/workspaces");
     let place = Store::place_for(environment).or_else(|| home.is_absolute().then_some(home));
     Ok(Store::open(&place.ok_or(WorkspaceError::NoPlace)?)?)
-}
-
-/// Makes sure that a workspace is the one that was meant and may be written, and says what it is made of.
-fn arrange(
-    workspace: &mut Workspace,
-    begin: &Begin<'_>,
-    plan: &Plan,
-    host: &HostFacts,
-) -> Result<Layers, WorkspaceError> {
-    let name = || workspace.name().to_string();
-    let copied = workspace.borrowed()?.map(|(objects, digest)| CapturedFacts { objects, digest });
-    // What the plan hides and protects, it does in the copy that it was made for.
-    if copied != host.tree.captured {
-        return Err(WorkspaceError::CopiedOtherwise { root: begin.root.to_owned() });
-    }
-    // The store looks the tree up again; what the plan speaks of was looked up before, without a link in its path.
-    if workspace.root() != begin.root {
-        return Err(WorkspaceError::Moved { path: begin.root.to_owned(), to: workspace.root().to_owned() });
-    }
-    if let Some(from) = &begin.parent
-        && workspace.parent() != Some(from)
-    {
-        return Err(WorkspaceError::BegunOtherwise { name: name(), from: from.to_string() });
-    }
-    if !plan.workspace.value.keep && !workspace.is_new() && workspace.is_changed()? {
-        return Err(WorkspaceError::NotOursToDiscard { name: name() });
-    }
-    if !workspace.is_new() {
-        workspace.clear_work()?;
-    }
-    if begin.name.is_none() {
-        workspace.passes(keep_of(plan))?;
-    }
-    workspace.hide(&hidden(plan, begin.root)?)?;
-    Ok(Layers { lower: vec![host_path(&workspace.base())?], own: host_path(workspace.place())? })
 }
 
 /// Whether another run of this process has the workspace, such as a step at the same time: it will be free, and nobody but us
@@ -261,13 +338,8 @@ fn in_words(path: &Path) -> Option<String> {
 }
 
 impl Held {
-    /// What the engine shows.
-    pub(crate) fn layers(&self) -> Layers {
-        self.layers.clone()
-    }
-
-    /// The lock once more: the workspace is taken until both are let go of.
-    pub(crate) fn lock(&self) -> Result<OwnedFd, WorkspaceError> {
+    /// The lock once more.
+    fn lock(&self) -> Result<OwnedFd, WorkspaceError> {
         self.lock.share().map_err(|source| WorkspaceError::Lock { name: self.workspace.name().to_string(), source })
     }
 
@@ -278,7 +350,7 @@ impl Held {
 
     /// Lets the workspace go, or away, when nothing of the sandbox is left; tells what it holds.
     pub(crate) fn end(self) -> Result<EventKind, WorkspaceError> {
-        let Self { workspace, lock, keep, layers: _ } = self;
+        let Self { workspace, lock, keep } = self;
         let name = workspace.name().to_string();
         let Ended { changed, kept } = workspace.end(lock, keep)?;
         Ok(EventKind::Changes { workspace: name, changed, kept })

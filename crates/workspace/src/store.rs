@@ -11,7 +11,7 @@ use crate::name::Name;
 use crate::project;
 use crate::remove::remove_tree;
 use crate::sighted;
-use crate::workspace::{ABOUT, UPPER, WORK, Workspace};
+use crate::workspace::{ABOUT, UPPER, WORK, Workspace, base_at};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
 use polder_sys::tree::{self, Replace, Stat};
 use sha2::{Digest, Sha256};
@@ -238,6 +238,25 @@ impl Store {
     /// Where it is.
     pub fn place(&self) -> &Path {
         &self.place
+    }
+
+    /// A name that no workspace of this tree has.
+    pub fn unused_name(&self, root: &Path) -> Result<Name, StoreError> {
+        let fault = |source| StoreError::Io { what: "name a workspace of", name: root.display().to_string(), source };
+        for _ in 0..NAMES_TRIED_MAX {
+            let name = Name::made_up().map_err(fault)?;
+            if tree::stat(self.directory.as_fd(), OsStr::new(&id(&name, root))).is_err() {
+                return Ok(name);
+            }
+        }
+        Err(fault(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Where a workspace is or will be, and what its layer is laid over. The root is a path without links.
+    pub fn place_of(&self, name: &Name, root: &Path, mode: Mode) -> (PathBuf, PathBuf) {
+        let place = self.place.join(id(name, root));
+        let base = base_at(&place, root, mode);
+        (place, base)
     }
 
     /// A new workspace, or the one that has this name already. Takes as long for a large tree as for a small one, and as

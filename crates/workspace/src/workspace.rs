@@ -89,12 +89,9 @@ impl Workspace {
 
     /// What the layer is laid over: the tree, or the private copy of it that a worktree has.
     pub fn base(&self) -> PathBuf {
-        match self.about.mode {
-            Mode::Cow => self.about.root.clone(),
-            Mode::Worktree => match &self.part {
-                None => self.place.join(BASE),
-                Some(part) => part.whole.join(BASE).join(&part.name),
-            },
+        match &self.part {
+            Some(part) if self.about.mode == Mode::Worktree => part.whole.join(BASE).join(&part.name),
+            Some(_) | None => base_at(&self.place, &self.about.root, self.about.mode),
         }
     }
 
@@ -299,6 +296,14 @@ impl Workspace {
     pub(crate) fn fault(&self, what: &'static str) -> impl FnOnce(io::Error) -> StoreError {
         let name = self.about.name.to_string();
         move |source| StoreError::Io { what, name, source }
+    }
+}
+
+/// What the layer of a workspace at this place is laid over.
+pub(crate) fn base_at(place: &Path, root: &Path, mode: Mode) -> PathBuf {
+    match mode {
+        Mode::Cow => root.to_owned(),
+        Mode::Worktree => place.join(BASE),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::find::{self, Found};
 use super::lower::{Argument, Lowered, Tie, lower};
 use super::trial;
-use crate::shimmed::{ShimmedRun, c, describe, layers_of, make_cgroup, setup};
+use crate::shimmed::{ShimmedRun, c, describe, made_layers, make_cgroup, setup};
 use polder_engine::{Fitted, LaunchError, LaunchFailure, Running, Services};
 use polder_policy::Access;
 use polder_sys::cgroup::Cgroup;
@@ -18,14 +18,14 @@ use std::path::Path;
 const OURS: u64 = 2;
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, kept, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, ahead: _, layers, lookout: _, session: _ } = services;
     let (plan, host) = (fitted.plan(), fitted.host());
     let writable = plan.files.shown.iter().filter(|shown| shown.access == Access::ReadWrite);
     let writable: Vec<&Path> = writable.map(|shown| shown.host.as_path()).collect();
     let Found { path, .. } = find::find(host, &writable)
         .map_err(|missing| setup(std::io::Error::other(missing.to_string()), Some(trial::install_line())))?;
     let tie = if polder_sys::wait::is_main_thread() { Tie::Thread } else { Tie::Socket };
-    let layers = layers_of(plan, layers)?;
+    let (layers, kept) = made_layers(plan, layers)?;
     let Lowered { arguments, outer, apart, layered, laid, shown, masks, scratch_bytes, inside } =
         lower(&fitted, layers.as_ref(), terminal, tie);
     let mut held = Vec::new();

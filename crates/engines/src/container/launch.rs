@@ -8,7 +8,7 @@ use super::lower::Lowered;
 use super::opening::{Opened, Opening, is_shared};
 use super::ready::{Ready, image_key, ready_image};
 use super::{apart, image, owner, place};
-use crate::shimmed::{ShimmedRun, describe, layers_of, setup};
+use crate::shimmed::{ShimmedRun, describe, made_layers, setup};
 use polder_engine::{
     Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session, Words,
 };
@@ -29,9 +29,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ELOOP: i32 = 40;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, kept, lookout, session } = services;
+    let Services { stdio, terminal, ahead: _, layers, lookout, session } = services;
     let plan = fitted.plan();
-    let layers = layers_of(plan, layers)?;
+    let (layers, kept) = made_layers(plan, layers)?;
     // Before anything is made: what is wrong with it is said first.
     let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;

@@ -1,6 +1,6 @@
 //! From a judged plan to a recipe. Pure.
 
-use crate::shimmed::{counts_pids, ground, inside};
+use crate::shimmed::{await_layers, counts_pids, ground, inside};
 use polder_engine::{Fitted, Layers};
 use polder_sys::{Ground, Inside, Terminal};
 
@@ -11,7 +11,9 @@ pub(super) struct Lowered {
 }
 
 pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>) -> Lowered {
-    Lowered { ground: ground(fitted, layers), inside: inside(fitted, terminal, counts_pids(fitted)) }
+    let mut ground = ground(fitted, layers);
+    await_layers(&mut ground.steps);
+    Lowered { ground, inside: inside(fitted, terminal, counts_pids(fitted)) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::PROGRAM;
 use super::lower::{Lowered, lower, trial_configuration};
-use crate::shimmed::{Call, Program, c, find, launch_by, layers_of, setup, trial, tried};
+use crate::shimmed::{Call, Program, c, find, launch_by, made_layers, setup, trial, tried};
 use polder_engine::{Availability, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use polder_sys::{FIRST_ADDED, Staging};
@@ -26,8 +26,8 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, kept, lookout: _, session: _ } = services;
-    let layers = layers_of(fitted.plan(), layers)?;
+    let Services { stdio, terminal, ahead: _, layers, lookout: _, session: _ } = services;
+    let (layers, kept) = made_layers(fitted.plan(), layers)?;
     let Lowered { staging, configuration, inside } = lower(fitted, layers.as_ref(), terminal);
     let program = find(PROGRAM, fitted.host(), Some(fitted.plan()))
         .map_err(|reason| setup(std::io::Error::other(reason), Some(remedy())))?;

@@ -7,11 +7,12 @@
 
 use super::c;
 use super::run::setup;
-use polder_engine::{LaunchError, Layers};
+use polder_engine::{LaunchError, Layers, Made, Promised};
 use polder_facts::HostPath;
 use polder_plan::Plan;
 use polder_policy::WorkspaceMode;
 use polder_sys::{Access, Source, Step};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Where the layers are for a moment, below the root that is built.
@@ -29,7 +30,7 @@ pub(crate) enum Brought {
 
 /// The layers that a plan asks for. A plan and its layers come from different hands: what does not go together does not
 /// start, because the one mistake that must not happen is the real tree, writable.
-pub(crate) fn layers_of(plan: &Plan, layers: Option<Layers>) -> Result<Option<Layers>, LaunchError> {
+pub(crate) fn layers_of<'a>(plan: &Plan, layers: Option<Promised<'a>>) -> Result<Option<Promised<'a>>, LaunchError> {
     let fault = |text: &str| Err(setup(std::io::Error::other(text.to_owned()), None));
     match (plan.workspace.value.mode, layers) {
         (WorkspaceMode::Direct, None) => Ok(None),
@@ -38,6 +39,23 @@ pub(crate) fn layers_of(plan: &Plan, layers: Option<Layers>) -> Result<Option<La
         (WorkspaceMode::Cow | WorkspaceMode::Worktree, None) => {
             fault("changes are to be kept apart, and nothing was prepared for them")
         }
+    }
+}
+
+/// The same, made at once: the layers, and what is held open until nothing of the sandbox is left.
+pub(crate) fn made_layers(
+    plan: &Plan,
+    layers: Option<Promised<'_>>,
+) -> Result<(Option<Layers>, Option<OwnedFd>), LaunchError> {
+    let made = layers_of(plan, layers)?.map(Promised::made).transpose()?;
+    Ok(made.map(|Made { layers, kept }| (layers, kept)).unzip())
+}
+
+/// Lets the steps wait until the layers are there.
+pub(crate) fn await_layers(steps: &mut Vec<Step>) {
+    let is_first = |step: &Step| matches!(step, Step::Directory { at, .. } if at.as_bytes() == PLACE.as_bytes());
+    if let Some(first) = steps.iter().position(is_first) {
+        steps.insert(first, Step::Await {});
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) fn describe(error: SpawnError) -> LaunchError {
         SpawnError::Inside { what, errno: Errno(2), .. } if what.starts_with("show") => {
             Some("the path or its place inside does not exist; polder makes nothing on the host".to_owned())
         }
+        // Whoever was to make it ready has said what to do.
+        SpawnError::Unready => None,
         SpawnError::Caller { .. } | SpawnError::Inside { .. } | SpawnError::Vanished | SpawnError::Silent { .. } => {
             Some("`polder doctor` shows which mechanism fails here".to_owned())
         }

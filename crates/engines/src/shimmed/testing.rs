@@ -182,6 +182,7 @@ pub(crate) mod text {
                     format!("overlay {lower} {upper} {work} {at} {access:?}")
                 }
                 Step::Settle { upper, work, at } => format!("settle {} {} {}", shown(upper), shown(work), shown(at)),
+                Step::Await {} => "await".to_owned(),
                 Step::Withdraw { at } => format!("withdraw {}", shown(at)),
                 Step::Remove { at } => format!("remove {}", shown(at)),
                 Step::Same { at, device, inode } => format!("same {} {device} {inode}", shown(at)),

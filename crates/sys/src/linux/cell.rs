@@ -3,11 +3,13 @@
 //! Making namespaces takes as long as deciding what may run in them, so the two happen at the same time. A cell
 //! permits nothing: it gets its root, its rules and its command with the recipe, or it ends.
 
+use super::call::Errno;
 use super::cgroup::Entrance;
 use super::launched::{Child, Go, Launched, MadeBy, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
-use super::mapped::{give_identity, give_trees};
-use super::recipe::{Identity, NetNamespace, Recipe};
+use super::mapped::{give_identity, give_later_trees, give_trees};
+use super::recipe::{Identity, NetNamespace, Recipe, Step, Word};
 use super::shared_net::SharedNet;
+use super::wire::{self, Record, Tag};
 use super::{image, shim};
 use crate::ready;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -31,8 +33,8 @@ enum Maps {
 }
 
 /// Carries a recipe out: returns when the command has been executed, or with what kept it from that. A cell that was
-/// opened ahead is used if it suits the recipe.
-pub fn spawn(recipe: &Recipe, ahead: Option<Cell>) -> Result<Launched, SpawnError> {
+/// opened ahead is used if it suits the recipe. `word` is asked for what the recipe waits for, if it does.
+pub fn spawn(recipe: &Recipe, ahead: Option<Cell>, word: Word<'_>) -> Result<Launched, SpawnError> {
     let born = match &recipe.cgroup {
         Some(Entrance::Born(directory)) => Some(directory.as_fd()),
         Some(Entrance::Join(_)) | None => None,
@@ -41,16 +43,16 @@ pub fn spawn(recipe: &Recipe, ahead: Option<Cell>) -> Result<Launched, SpawnErro
         Some(cell) if cell.net == recipe.ground.net && born.is_none() => cell,
         _ => Cell::open(recipe.ground.net, born)?,
     };
-    cell.start(recipe)
+    cell.start(recipe, word)
 }
 
 /// The same in a network that other sandboxes are in.
-pub fn spawn_beside(recipe: &Recipe, network: &SharedNet) -> Result<Launched, SpawnError> {
+pub fn spawn_beside(recipe: &Recipe, network: &SharedNet, word: Word<'_>) -> Result<Launched, SpawnError> {
     let born = match &recipe.cgroup {
         Some(Entrance::Born(directory)) => Some(directory.as_fd()),
         Some(Entrance::Join(_)) | None => None,
     };
-    Cell::open_beside(network, recipe.ground.identity, born)?.start(recipe)
+    Cell::open_beside(network, recipe.ground.identity, born)?.start(recipe, word)
 }
 
 impl Cell {
@@ -98,13 +100,15 @@ impl Cell {
         Ok(cell)
     }
 
-    fn start(self, recipe: &Recipe) -> Result<Launched, SpawnError> {
+    fn start(self, recipe: &Recipe, word: Word<'_>) -> Result<Launched, SpawnError> {
         let Recipe { ground, inside, cgroup, stdio, kept } = recipe;
         let give = match self.maps {
             Maps::ToWrite => give_identity,
             Maps::Written => give_trees,
         };
-        let trees = give(self.shim.pid, ground.identity, &ground.steps, stdio)?;
+        let waits = ground.steps.iter().position(|step| *step == Step::Await {}).unwrap_or(ground.steps.len());
+        let (at_once, later) = ground.steps.split_at(waits);
+        let trees = give(self.shim.pid, ground.identity, at_once, stdio)?;
         let doors = match cgroup {
             Some(Entrance::Join(doors)) => doors.as_slice(),
             Some(Entrance::Born(_)) | None => &[],
@@ -114,7 +118,19 @@ impl Cell {
         let kept = kept.as_ref().map(AsFd::as_fd);
         let go = Go { image, made_by: MadeBy::Us, stdio, doors: doors.len(), more: &more, kept };
         let Self { shim, control, .. } = self;
-        Launched::new(shim, control).start(&go, &ground.steps, None)
+        Launched::new(shim, control).start_with(&go, &ground.steps, None, |shim, control| {
+            if later.is_empty() {
+                return Ok(());
+            }
+            let kept = word().ok_or(SpawnError::Unready)?;
+            let trees = give_later_trees(shim.pid, ground.identity, later)?;
+            let handed: Vec<_> = [&kept].into_iter().chain(&trees).map(AsRawFd::as_raw_fd).collect();
+            match wire::send(control, &Record::new(Tag::Word), &handed) {
+                // A shim that failed before has left its reason, which is read next.
+                Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => Ok(()),
+                Err(errno) => Err(caller("say that everything is ready", "sendmsg")(errno)),
+            }
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::creds;
 use super::image::{FinishImage, GroundImage, InsideImage, List};
 use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Root, Source, Step};
+use super::wire::{self, Tag};
 use super::{landlock, mount, net};
 use crate::keeper::OPEN_FILES;
 use std::ffi::CStr;
@@ -159,8 +160,16 @@ fn process_table() -> Result<OwnedFd, Errno> {
     mount::new_filesystem(c"proc", &[(c"hidepid", c"ptraceable")], mount::NOSUID | mount::NODEV | mount::NOEXEC)
 }
 
-/// Builds the ground: from new namespaces to a root of the sandbox's own. Gives what is to be held until its end.
-pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<Option<OwnedFd>, Failure> {
+/// What is to be held open until the end of the sandbox, found out while its ground was built.
+pub(crate) struct Held {
+    /// What came with the caller's word.
+    pub(crate) kept: Option<OwnedFd>,
+    /// The kernel's mark in the scratch of a layer.
+    pub(crate) mark: Option<OwnedFd>,
+}
+
+/// Builds the ground: from new namespaces to a root of the sandbox's own.
+pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>, control: BorrowedFd<'_>) -> Result<Held, Failure> {
     // The network is there already.
     let GroundImage { identity, net: _, root: kind, scratch_bytes, steps, hostname } = *ground;
     let Handed { doors, trees, proc } = handed;
@@ -181,7 +190,8 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>) -> Result<Opti
         Root::Found => at(Stage::Root, enter_found_root(scratch_bytes))?,
     };
     let passing = if kind == Root::Made { passing_place() } else { None };
-    let mut hands = Hands { trees, proc: Some(proc.as_fd()), passing, ..Hands::empty(identity) };
+    let (proc, control) = (Some(proc.as_fd()), Some(control));
+    let mut hands = Hands { trees, proc, passing, control, ..Hands::empty(identity) };
     hands.take_steps(steps)?;
     let held = hands.held;
     at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
@@ -335,19 +345,36 @@ struct Hands<'a> {
     proc: Option<BorrowedFd<'a>>,
     /// Where mounts can go that nobody needs any more, to leave together with what is below them.
     passing: Option<OwnedFd>,
-    /// What is to be held open until the end of the sandbox.
-    held: Option<OwnedFd>,
+    /// Who gives the word that a step waits for.
+    control: Option<BorrowedFd<'a>>,
+    held: Held,
 }
 
 impl Hands<'_> {
     fn empty(identity: Identity) -> Self {
-        Self { identity, trees: &mut [], next_tree: 0, proc: None, passing: None, held: None }
+        let held = Held { kept: None, mark: None };
+        Self { identity, trees: &mut [], next_tree: 0, proc: None, passing: None, control: None, held }
     }
 
     fn take_steps(&mut self, steps: List<'_, Step<&CStr>>) -> Result<(), Failure> {
         for (index, step) in steps.iter().enumerate() {
             take_step(&step, self).map_err(|errno| Failure { stage: Stage::Step, index, errno })?;
         }
+        Ok(())
+    }
+
+    /// Waits for the caller's word. What comes with it: first what is kept, then trees for the steps that follow.
+    fn await_word(&mut self) -> Result<(), Errno> {
+        // Nobody speaks to whoever stands on another's ground.
+        let control = self.control.ok_or(Errno(libc::EINVAL))?;
+        let places = self.trees.get_mut(self.next_tree..).ok_or(Errno(libc::E2BIG))?;
+        match wire::receive_soon(control, places)? {
+            Some(record) if record.tag == Tag::Word as u32 => {}
+            Some(_) => return Err(Errno(libc::EBADMSG)),
+            None => return Err(Errno(libc::EPIPE)),
+        }
+        self.held.kept = Some(places.first_mut().and_then(Option::take).ok_or(Errno(libc::EBADMSG))?);
+        self.next_tree += 1;
         Ok(())
     }
 }
@@ -464,10 +491,11 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())?;
             mount::detach_at(from)
         }
+        Step::Await {} => hands.await_word(),
         Step::Overlay { lower, upper, work, at, access } => {
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
             let layers = mount::overlay(lower, upper, work, flags)?;
-            hands.held = mark_of(work);
+            hands.held.mark = mark_of(work);
             mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
         Step::Settle { upper, work, at } => settle(upper, work, at),

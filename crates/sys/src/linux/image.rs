@@ -264,6 +264,7 @@ variants!(Step<S>, Step<&'a CStr> {
     17 = Withdraw { at },
     18 = Remove { at },
     19 = Settle { upper, work, at },
+    20 = Await {},
 }, S);
 
 impl Put for bool {

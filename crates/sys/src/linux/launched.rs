@@ -53,6 +53,9 @@ pub enum SpawnError {
     /// The shim vanished before it said anything.
     #[error("the sandbox vanished while it was being made")]
     Vanished,
+    /// What the recipe waits for was not made ready; whoever was to do it knows why.
+    #[error("what the sandbox waits for was not made ready")]
+    Unready,
     /// Nothing was heard of the sandbox for too long.
     #[error("the sandbox was not there after {seconds} seconds")]
     Silent {
@@ -69,7 +72,7 @@ impl SpawnError {
             | Self::Caller { errno, .. }
             | Self::Inside { errno, .. }
             | Self::NotStarted { errno } => Some(*errno),
-            Self::Vanished | Self::Silent { .. } => None,
+            Self::Vanished | Self::Unready | Self::Silent { .. } => None,
         }
     }
 }
@@ -420,7 +423,18 @@ pub(crate) const NAMESPACES: u64 =
 impl Launched {
     /// Gives the go-ahead; returns when the command has been executed, or with what kept it from that. `patience` is for
     /// a program between us and the shim, which may never get to it.
-    pub(crate) fn start(mut self, go: &Go<'_>, steps: &[Step], patience: Option<Duration>) -> Result<Self, SpawnError> {
+    pub(crate) fn start(self, go: &Go<'_>, steps: &[Step], patience: Option<Duration>) -> Result<Self, SpawnError> {
+        self.start_with(go, steps, patience, |_, _| Ok(()))
+    }
+
+    /// The same, with something to do and to send as soon as the go-ahead is given.
+    pub(crate) fn start_with(
+        mut self,
+        go: &Go<'_>,
+        steps: &[Step],
+        patience: Option<Duration>,
+        then: impl FnOnce(&Child, BorrowedFd<'_>) -> Result<(), SpawnError>,
+    ) -> Result<Self, SpawnError> {
         let Go { image, made_by, stdio, doors, more, kept } = go;
         let file = in_memory(image).map_err(caller("hand over the recipe", "memfd_create"))?;
         let first = [file.as_raw_fd()].into_iter().chain(stdio.iter().map(AsRawFd::as_raw_fd));
@@ -439,6 +453,7 @@ impl Launched {
         match wire::send(self.control.as_fd(), &record, &handed) {
             // A shim that failed before the go-ahead has left its reason; reading on gives it.
             Ok(()) | Err(Errno(libc::EPIPE | libc::ECONNRESET)) => {
+                then(&self.shim, self.control.as_fd())?;
                 // Asked while there is nothing else to do; at the end somebody waits.
                 first_process_collects();
                 let heard = self.await_ready(steps, patience);
@@ -569,6 +584,7 @@ fn step_words(step: &Step) -> (String, &'static str) {
             (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
         }
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
+        Step::Await {} => ("wait for what the caller makes ready".to_owned(), "recvmsg"),
         Step::Overlay { at, .. } => (format!("lay a private layer over `/{}`", shown(at)), "fsconfig overlay"),
         Step::Settle { at, .. } => (format!("make `/{}` private", shown(at)), "move_mount"),
         Step::Withdraw { at } => (format!("take `/{}` out of view", shown(at)), "umount2"),

@@ -38,12 +38,19 @@ pub(crate) fn give_trees(
     steps: &[Step],
     stdio: &[OwnedFd; 3],
 ) -> Result<Vec<OwnedFd>, SpawnError> {
+    if let Identity::Range { uid, gid, base, count: _ } = identity {
+        for stream in stdio {
+            give_pipe(stream.as_fd(), base + uid, base + gid);
+        }
+    }
+    give_later_trees(pid, identity, steps)
+}
+
+/// The trees of steps that are taken later than others.
+pub(crate) fn give_later_trees(pid: i32, identity: Identity, steps: &[Step]) -> Result<Vec<OwnedFd>, SpawnError> {
     match identity {
         Identity::Same { .. } | Identity::HostRoot => Ok(Vec::new()),
-        Identity::Range { uid, gid, base, count: _ } => {
-            for stream in stdio {
-                give_pipe(stream.as_fd(), base + uid, base + gid);
-            }
+        Identity::Range { .. } => {
             let shown = steps.iter().filter_map(|step| match step {
                 Step::Bind { source: Source::Resolved { path }, access, .. } => Some((path.as_c_str(), *access)),
                 _ => None,

@@ -58,6 +58,6 @@ pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
     Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
-    Observation, Recipe, Reserved, Root, Source, Staging, Step, Swept,
+    Observation, Recipe, Reserved, Root, Source, Staging, Step, Swept, Word,
 };
 pub use shared_net::SharedNet;

@@ -24,9 +24,14 @@ pub struct Recipe {
     pub cgroup: Option<Entrance>,
     /// Standard input, output and error of the command; ignored with a terminal.
     pub stdio: [OwnedFd; 3],
-    /// What the shim holds open until nothing of the sandbox is left, such as a lock. The command does not get it.
+    /// What the shim holds open until nothing of the sandbox is left, such as a lock. The command does not get it. Where
+    /// the recipe waits for the caller's word, it comes with that.
     pub kept: Option<OwnedFd>,
 }
+
+/// Makes ready what a recipe waits for, while the rest is being built. Gives what the shim holds open to its end; nothing
+/// if it could not be made ready, which ends the launch.
+pub type Word<'a> = &'a mut dyn FnMut() -> Option<OwnedFd>;
 
 /// What is built around the command: its namespaces and its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,6 +276,8 @@ pub enum Step<S = CString> {
         /// Where.
         at: S,
     },
+    /// Waits for the caller's word that what the next steps show is there. What they need of the caller comes with it.
+    Await {},
     /// Shows a private layer over others, all of them below the root that is built: the trees below stay as they are.
     Overlay {
         /// What lies below, the uppermost first, with colons between.

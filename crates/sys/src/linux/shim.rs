@@ -5,7 +5,9 @@
 //! traces it; signals from inside do not reach it because all are blocked.
 
 use super::call::{Errno, check, check_fd, check_int};
-use super::child::{Failure, Handed, Stage, at, build, finish, give_up, limit_descriptors, make, number_of, prepare};
+use super::child::{
+    Failure, Handed, Held, Stage, at, build, finish, give_up, limit_descriptors, make, number_of, prepare,
+};
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::listener::Listener;
 use super::recipe::{NetNamespace, Swept};
@@ -165,7 +167,7 @@ fn settle(made: Option<(NetNamespace, OwnedFd)>, control: BorrowedFd<'_>) -> Res
     let mask = unsafe { libc::umask(0) };
     let held = match (&ground, &end, made) {
         (Some(ground), None, Some((net, proc))) if ground.net == net => {
-            build(ground, Handed { doors, trees, proc }).map_err(failed)?
+            build(ground, Handed { doors, trees, proc }, control).map_err(failed)?
         }
         (None, end, None) => {
             // In the caller's own pid namespace, ending everyone else would be the end of the host.
@@ -175,11 +177,12 @@ fn settle(made: Option<(NetNamespace, OwnedFd)>, control: BorrowedFd<'_>) -> Res
                 at(Stage::UserNamespaces, bound_own(go.f)).map_err(failed)?;
             }
             make(inside.made).map_err(failed)?;
-            None
+            Held { kept: None, mark: None }
         }
         _ => return Err(malformed()),
     };
-    Ok(Settled { inside, streams: [0, 1, 2].map(|number| streams[number].take()), kept: [kept, held], mask })
+    let kept = [kept.or(held.kept), held.mark];
+    Ok(Settled { inside, streams: [0, 1, 2].map(|number| streams[number].take()), kept, mask })
 }
 
 /// What every Linux engine's shim does on the ground it finds: gives everything up and starts the command.

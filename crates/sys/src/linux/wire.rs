@@ -29,6 +29,8 @@ pub(crate) enum Tag {
     Denials = 7,
     /// Caller: the maps are written, go on; mapped trees are attached.
     Go = 16,
+    /// Caller: what the recipe waits for is there; what is to be kept is attached, and mapped trees.
+    Word = 19,
     /// Caller, to a porter: let a run in, whose shim speaks by the attached socket. a, b: uid and gid inside, c: the
     /// caller's umask, and 0o10000 if the porter maps them, d, e: the caller's pid and mount namespace, f: whether the run has a network of its own.
     Enter = 20,

@@ -87,7 +87,9 @@ fn every_mount_point_is_made_before_it_is_used() {
                     continue;
                 }
                 // Below a bind or below /proc: the host has them.
-                Step::Protect { .. } | Step::Pin { .. } | Step::Hide { .. } | Step::Held { .. } => continue,
+                Step::Protect { .. } | Step::Pin { .. } | Step::Hide { .. } | Step::Held { .. } | Step::Await {} => {
+                    continue;
+                }
                 Step::Place { .. } | Step::Same { .. } | Step::Settle { .. } => {
                     unreachable!("nobody builds between these steps and us")
                 }

@@ -28,6 +28,7 @@ fn ground() -> Ground {
             Step::Same { at: c("ws"), device: 1, inode: u64::MAX },
             Step::Bind { source: Source::Private { path: c("/p/tmp") }, at: c("tmp"), access: Access::ReadWrite },
             Step::Settle { upper: c("p/home"), work: c("p/work"), at: c("root") },
+            Step::Await {},
         ],
         hostname: c("polder"),
     }
