@@ -9,6 +9,7 @@
 mod commit;
 mod earlier;
 mod ground;
+mod left;
 mod stage;
 mod undo;
 
@@ -24,10 +25,13 @@ use crate::store::StoreError;
 use crate::workspace::{JOURNAL, Workspace};
 use ground::Ground;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 pub(crate) const APPLIED: &str = "applied";
+/// Paths that an error names one by one.
+const LEFT_SHOWN_MAX: usize = 5;
 
 /// Sees every step that changes something, just before it: tests make it fail or end there.
 pub trait Watch {
@@ -73,6 +77,24 @@ pub enum Settled {
     Nothing,
 }
 
+/// Paths that an apply left alone on its way back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left(pub Vec<Relative>);
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(paths) = self;
+        let shown =
+            |path: &Relative| format!("`{}`", crate::visible_name(path.as_path().as_os_str().as_encoded_bytes()));
+        let some: Vec<String> = paths.iter().take(LEFT_SHOWN_MAX).map(shown).collect();
+        match paths.len() - some.len() {
+            _ if paths.is_empty() => Ok(()),
+            0 => write!(f, " but for what somebody changed meanwhile: {}", some.join(", ")),
+            more => write!(f, " but for what somebody changed meanwhile: {} and {more} more", some.join(", ")),
+        }
+    }
+}
+
 /// Why an apply did not do its part.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -83,8 +105,10 @@ pub enum ApplyError {
     #[error("{0}")]
     Choice(String),
     /// Something went wrong, and the tree is as it was.
-    #[error("not applied, the tree is as it was")]
+    #[error("not applied, the tree is as it was{left}")]
     NotApplied {
+        /// Paths that somebody else changed meanwhile, which stay as they are.
+        left: Left,
         /// What went wrong.
         source: io::Error,
     },
@@ -124,7 +148,7 @@ impl Workspace {
         let sizes: BTreeMap<Relative, u64> =
             made.iter().map(|(path, content)| (path.clone(), content.len() as u64)).collect();
         let steps = choose::steps(&review, &verdicts, &sizes);
-        let failed = |source| ApplyError::NotApplied { source };
+        let failed = |source| ApplyError::NotApplied { left: Left(Vec::new()), source };
         if !steps.is_empty() {
             let steps = Steps { token: token().map_err(failed)?, steps, owner: owner_of_new(&review).map_err(failed)? };
             let mut ground = Ground::open(self, review.sides, &steps.token).map_err(failed)?;
@@ -137,7 +161,7 @@ impl Workspace {
             watch.begins(&paths_of(&steps)).map_err(failed)?;
             watch.step("write the journal").map_err(failed)?;
             let journal = Journal::begin(&self.place.join(JOURNAL), &steps).map_err(failed)?;
-            let record = Record { steps, inodes: Vec::new(), left: Vec::new(), stage: Stage::Planned };
+            let record = Record { steps, ready: Vec::new(), left: Vec::new(), stage: Stage::Planned };
             self.carry_out(&mut ground, journal, record, watch)?;
         }
         Ok(Applied { items: review.items.into_iter().zip(verdicts).collect(), forged: review.forged })
@@ -199,7 +223,7 @@ impl Workspace {
         let forward = self.forward(ground, &mut journal, &mut record, watch);
         let Err(first) = forward else { return Ok(()) };
         match self.take_back(ground, &record, watch) {
-            Ok(_) => Err(ApplyError::NotApplied { source: first }),
+            Ok(left) => Err(ApplyError::NotApplied { left: Left(left), source: first }),
             Err(ApplyError::Stuck { source, name, .. }) => Err(ApplyError::Stuck { name, first, source }),
             Err(other) => Err(other),
         }
@@ -215,17 +239,17 @@ impl Workspace {
         if matches!(record.stage, Stage::Planned) {
             undo::clear_aside(ground, &record.steps)?;
             undo::clear_kept(ground, &record.steps)?;
-            let inodes = stage::stage(ground, &record.steps, watch)?;
+            let ready = stage::stage(ground, &record.steps, watch)?;
             ground.sync()?;
             watch.step("write that everything is ready")?;
-            journal.staged(&inodes)?;
-            record.inodes = inodes;
+            journal.staged(&ready)?;
+            record.ready = ready;
             record.stage = Stage::Staged;
         }
         if matches!(record.stage, Stage::Staged) {
             commit::commit(ground, record, watch)?;
             ground.sync()?;
-            let left = ground.left(&record.steps)?;
+            let left = left::applied(ground, record)?;
             watch.step("write that everything is in place")?;
             journal.applied(&left)?;
             record.left = left;
@@ -271,7 +295,8 @@ impl Workspace {
             earlier::renew(&self.place.join(APPLIED), ground, &record.steps, &refused)?;
             let mut known = known::read(&self.place)?;
             // What somebody else changed is theirs, and a conflict for the next apply.
-            known.extend(ground.left(&record.steps)?.into_iter().filter(|(path, _)| !refused.contains(path)));
+            let left = left::taken_back(ground, &record.steps)?;
+            known.extend(left.into_iter().filter(|(path, _)| !refused.contains(path)));
             watch.step("remember how paths were left")?;
             known::write(&self.place, &known)?;
             watch.step("remove the journal")?;

@@ -117,6 +117,10 @@ fn take_parents(items: &[Item], verdicts: &mut [Verdict], against: impl Fn(&Item
             at = path.parent_below_root();
         }
         for parent in above.into_iter().rev() {
+            // What is not taken needs nothing.
+            if verdicts[index] != Verdict::Taken {
+                break;
+            }
             let shown = crate::visible_name(items[parent].change.path.as_path().as_os_str().as_encoded_bytes());
             match &verdicts[parent] {
                 Verdict::Taken => {}

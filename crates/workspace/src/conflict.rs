@@ -51,8 +51,11 @@ impl Since<'_> {
         {
             return false;
         }
-        if let Some(sighted) = self.sighted.directory(path) {
-            return sighted != stat.inode;
+        match self.sighted.at(path) {
+            Some(Sighted::There { directory: Some(number) }) => return number != stat.inode,
+            // It came there when the run had ended.
+            Some(Sighted::Nothing | Sighted::Unsure) => return true,
+            Some(Sighted::There { directory: None }) | None => {}
         }
         let is_the_same = match seen {
             Seen::Merged(Some(origin)) | Seen::Whole(Some(origin)) if !origin.is_empty() => {

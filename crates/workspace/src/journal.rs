@@ -19,7 +19,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The form of the journal that this program writes and reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 enum Entry {
@@ -27,9 +27,9 @@ enum Entry {
         version: u32,
         steps: Steps,
     },
-    /// The number of the file that each step has ready.
+    /// What each step has ready, if it has something.
     Staged {
-        inodes: Vec<u64>,
+        ready: Vec<Option<Stamp>>,
     },
     /// How each path was left.
     Applied {
@@ -37,7 +37,7 @@ enum Entry {
     },
     /// The same paths have other numbers and stamps, and the same content.
     Renewed {
-        inodes: Vec<u64>,
+        ready: Vec<Option<Stamp>>,
         left: Vec<(Relative, Option<Stamp>)>,
     },
     Reverting,
@@ -56,7 +56,8 @@ pub(crate) enum Stage {
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) steps: Steps,
-    pub(crate) inodes: Vec<u64>,
+    /// What each step has ready or has put in place, if anything.
+    pub(crate) ready: Vec<Option<Stamp>>,
     pub(crate) left: Vec<(Relative, Option<Stamp>)>,
     pub(crate) stage: Stage,
 }
@@ -90,8 +91,8 @@ impl Journal {
         Ok(Self { file })
     }
 
-    pub(crate) fn staged(&mut self, inodes: &[u64]) -> io::Result<()> {
-        write(&self.file, &Entry::Staged { inodes: inodes.to_vec() })
+    pub(crate) fn staged(&mut self, ready: &[Option<Stamp>]) -> io::Result<()> {
+        write(&self.file, &Entry::Staged { ready: ready.to_vec() })
     }
 
     pub(crate) fn applied(&mut self, left: &[(Relative, Option<Stamp>)]) -> io::Result<()> {
@@ -100,7 +101,7 @@ impl Journal {
 
     /// Says anew how an apply left its paths, in the order in which it was said before.
     pub(crate) fn renewed(&mut self, record: &Record) -> io::Result<()> {
-        write(&self.file, &Entry::Renewed { inodes: record.inodes.clone(), left: record.left.clone() })
+        write(&self.file, &Entry::Renewed { ready: record.ready.clone(), left: record.left.clone() })
     }
 
     pub(crate) fn reverting(&mut self) -> io::Result<()> {
@@ -145,18 +146,18 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
         match (serde_json::from_slice(line)?, &mut record) {
             (Entry::Planned { version, .. }, _) if version != VERSION => return Err(wrong("is of another version")),
             (Entry::Planned { steps, .. }, none @ None) => {
-                *none = Some(Record { steps, inodes: Vec::new(), left: Vec::new(), stage: Stage::Planned });
+                *none = Some(Record { steps, ready: Vec::new(), left: Vec::new(), stage: Stage::Planned });
             }
-            (Entry::Staged { inodes }, Some(record)) if inodes.len() == record.steps.steps.len() => {
-                record.inodes = inodes;
+            (Entry::Staged { ready }, Some(record)) if ready.len() == record.steps.steps.len() => {
+                record.ready = ready;
                 record.stage = Stage::Staged;
             }
             (Entry::Applied { left }, Some(record)) => {
                 record.left = left;
                 record.stage = Stage::Applied;
             }
-            (Entry::Renewed { inodes, left }, Some(record)) => {
-                record.inodes = inodes;
+            (Entry::Renewed { ready, left }, Some(record)) => {
+                record.ready = ready;
                 record.left = left;
             }
             (Entry::Reverting, Some(record)) => record.stage = Stage::Reverting,

@@ -44,7 +44,7 @@ mod workspace;
 mod worktree;
 
 pub use about::{Keep, Mode};
-pub use apply::{Applied, ApplyError, Reverted, Settled, Unwatched, Watch};
+pub use apply::{Applied, ApplyError, Left, Reverted, Settled, Unwatched, Watch};
 pub use change::{Change, Changes, Forged, Node, NodeKind, What};
 pub use choose::{Choice, Verdict};
 pub use gauge::Gauge;

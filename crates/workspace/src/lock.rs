@@ -14,13 +14,34 @@ pub(crate) const FILE: &str = "lock";
 #[derive(Debug)]
 pub struct RunLock {
     file: File,
+    /// Whether whoever had it before let it go by itself.
+    pub(crate) before: Before,
+    /// What the next one is told about us.
+    after: Before,
 }
+
+/// How the one before let the lock go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// In order, or there was nobody.
+    LetGo,
+    /// It was killed.
+    Killed,
+}
+
+/// What stands in the file of a lock that nobody has.
+const FREE: &[u8; 10] = b"-         ";
 
 impl RunLock {
     /// The same lock by another descriptor: it is free when both are closed, by whomever. Whoever writes to the layer
     /// holds one, so that nobody else has the workspace while it can still change.
     pub fn share(&self) -> io::Result<OwnedFd> {
         Ok(self.file.try_clone()?.into())
+    }
+
+    /// Lets the next one find what it would after somebody who was killed: we have not left everything in order.
+    pub(crate) fn leave_as_killed(&mut self) {
+        self.after = Before::Killed;
     }
 
     /// When it was taken: its file is written then, and not again.
@@ -32,6 +53,10 @@ impl RunLock {
 impl Drop for RunLock {
     /// Whoever shares it is gone, or only about to be: nobody has to wait for that.
     fn drop(&mut self) {
+        if self.after == Before::LetGo {
+            // Where this fails, whoever comes next looks more closely.
+            let _ = self.file.write_all_at(FREE, 0);
+        }
         // Where this fails, the lock goes with the last descriptor.
         let _ = self.file.unlock();
     }
@@ -52,7 +77,10 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// The lock, if nobody has it at this moment. For whoever has no use for it later.
 pub(crate) fn ask_once(workspace: BorrowedFd<'_>) -> io::Result<Option<RunLock>> {
     let file = open_file_to_write(workspace, OsStr::new(FILE))?;
-    Ok(try_lock(file.as_fd())?.then_some(RunLock { file }))
+    if !try_lock(file.as_fd())? {
+        return Ok(None);
+    }
+    Ok(Some(RunLock { before: before(&file)?, after: Before::LetGo, file }))
 }
 
 pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
@@ -66,16 +94,24 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
         got = try_lock(file.as_fd())?;
     }
     if got {
-        // For people only: what counts is the lock. Over the whole of what another wrote there, and not in place of it: a
+        let before = before(&file)?;
+        // For people, and for whoever comes after one that was killed: what counts is the lock. Over the whole of what another wrote there, and not in place of it: a
         // file that was made empty and filled again, some file systems write to disk as soon as it is closed.
         file.write_all_at(format!("{:<10}", std::process::id()).as_bytes(), 0)?;
-        return Ok(Asked::Got(RunLock { file }));
+        return Ok(Asked::Got(RunLock { file, before, after: Before::LetGo }));
     }
+    Ok(Asked::Taken(holder(&file)?))
+}
+
+/// The number of whoever has the lock or was killed with it; empty where nobody was.
+fn holder(file: &File) -> io::Result<String> {
     let mut text = [0_u8; 16];
     let got = file.read_at(&mut text, 0)?;
-    let holder: String =
-        text[..got].iter().filter(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect();
-    Ok(Asked::Taken(holder))
+    Ok(text[..got].iter().filter(|byte| byte.is_ascii_digit()).map(|byte| char::from(*byte)).collect())
+}
+
+fn before(file: &File) -> io::Result<Before> {
+    Ok(if holder(file)?.is_empty() { Before::LetGo } else { Before::Killed })
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 
 use crate::about::{Began, Mode};
 use crate::compare::{CHANGES_MAX, DEPTH_MAX, at};
-use crate::lock::RunLock;
 use crate::read::is_whiteout;
 use crate::relative::Relative;
 use crate::sides::Sides;
@@ -59,12 +58,9 @@ impl Sightings {
         None
     }
 
-    /// The number of the tree's directory that the command saw at a path, where somebody can tell.
-    pub(crate) fn directory(&self, path: &Relative) -> Option<u64> {
-        match self.0.get(path)? {
-            Sighted::There { directory } => *directory,
-            Sighted::Nothing | Sighted::Unsure => None,
-        }
+    /// What was seen at this very path.
+    pub(crate) fn at(&self, path: &Relative) -> Option<Sighted> {
+        self.0.get(path).copied()
     }
 
     /// What earlier runs saw. A note that was not written to its end says nothing, and what nobody saw is in doubt.
@@ -82,8 +78,8 @@ impl Sightings {
     /// Not waited for: a review can do without, and says so.
     fn write(&self, place: &Path) -> io::Result<()> {
         let aside = place.join(format!("{FILE}.new"));
-        fs::write(&aside, serde_json::to_vec(&self.0.iter().collect::<Vec<_>>())?)?;
-        fs::rename(aside, place.join(FILE))
+        let written = fs::write(&aside, serde_json::to_vec(&self.0.iter().collect::<Vec<_>>())?);
+        written.and_then(|()| fs::rename(&aside, place.join(FILE))).inspect_err(|_| drop(fs::remove_file(&aside)))
     }
 }
 
@@ -93,17 +89,17 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 impl Workspace {
-    /// Looks at the tree wherever the layer has something, and remembers it. The run that had the lock is over, and the
-    /// cost is that of what it changed. A copy needs none of this: it is still there to be compared with.
-    pub(crate) fn sight(&self, lock: &RunLock) -> io::Result<()> {
+    /// Looks at the tree wherever the layer has something that nobody looked at yet, and remembers it. The cost is that of
+    /// the change. A copy needs none of this: it is still there to be compared with.
+    pub(crate) fn sight(&self, since: Began) -> io::Result<()> {
         if self.about.mode != Mode::Cow {
             return Ok(());
         }
         // Whoever removed the whole tree has nothing to apply to.
         let Ok(Sides { layer, tree, base: _ }) = self.sides() else { return Ok(()) };
-        let began = Began::at(lock.taken()?).moment_on(tree::file_system(tree.as_fd())?);
+        let since = since.moment_on(tree::file_system(tree.as_fd())?);
         let earlier = Sightings::read(&self.place)?;
-        let mut look = Look { began, earlier: &earlier, seen: BTreeMap::new() };
+        let mut look = Look { since, earlier: &earlier, seen: BTreeMap::new() };
         look.directory(layer.as_fd(), tree.as_fd(), None, 0)?;
         let seen = Sightings(look.seen);
         if seen == earlier { Ok(()) } else { seen.write(&self.place) }
@@ -111,8 +107,8 @@ impl Workspace {
 }
 
 struct Look<'a> {
-    /// When the run began.
-    began: Moment,
+    /// When whoever wrote what is new in the layer began to look at the tree.
+    since: Moment,
     earlier: &'a Sightings,
     seen: BTreeMap<Relative, Sighted>,
 }
@@ -126,8 +122,8 @@ impl Look<'_> {
         path: Option<&Relative>,
         depth: usize,
     ) -> io::Result<()> {
-        // A name that came or went since the run began left its stamp, which nobody can set.
-        let absent = if tree::stat_of(lower)?.changed < self.began { Sighted::Nothing } else { Sighted::Unsure };
+        // A name that came or went since then left its stamp, which nobody can set.
+        let absent = if tree::stat_of(lower)?.changed < self.since { Sighted::Nothing } else { Sighted::Unsure };
         for name in tree::names(upper)? {
             let Ok(own) = tree::stat(upper, &name) else { continue };
             if self.seen.len() == CHANGES_MAX {
@@ -150,12 +146,11 @@ impl Look<'_> {
                     self.directory(deeper.as_fd(), below.as_fd(), Some(&here), depth + 1)?;
                 }
             }
+            let number = |there: Stat| (is_directory(&there) && there.changed < self.since).then_some(there.inode);
             let now = match (noted, there) {
-                (Some(noted @ Sighted::There { directory: Some(_) }), _) => noted,
-                (_, Some(there)) => Sighted::There {
-                    directory: (is_directory(&there) && there.changed < self.began).then_some(there.inode),
-                },
-                (Some(noted), None) => noted,
+                // The first look counts: what came there later, the command did not see when it began to write there.
+                (Some(noted), _) => noted,
+                (None, Some(there)) => Sighted::There { directory: number(there) },
                 // Nothing was deleted where nothing is.
                 (None, None) if is_whiteout(&own) => continue,
                 (None, None) => absent,

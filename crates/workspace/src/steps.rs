@@ -3,6 +3,7 @@
 use crate::known::Stamp;
 use crate::relative::{Relative, Wire};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -96,6 +97,11 @@ impl Steps {
             }
             None => step.path.parent().join(self.aside_name(index)),
         }
+    }
+
+    /// The paths at which something is before the apply; a path that becomes something else has two steps.
+    pub(crate) fn giving_way(&self) -> BTreeSet<&Relative> {
+        self.steps.iter().filter(|step| step.before.is_some()).map(|step| &step.path).collect()
     }
 
     pub(crate) fn aside_name(&self, index: usize) -> String {

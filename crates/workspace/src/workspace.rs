@@ -1,8 +1,8 @@
 //! One workspace: where its layers are, and whose turn it is.
 
-use crate::about::{About, Keep, Mode};
+use crate::about::{About, Began, Keep, Mode};
 use crate::leftover;
-use crate::lock::{self, Asked, RunLock};
+use crate::lock::{self, Asked, Before, RunLock};
 use crate::name::Name;
 use crate::project::{self, Part};
 use crate::remove::{remove_below, remove_marks, remove_tree};
@@ -149,7 +149,14 @@ impl Workspace {
     pub(crate) fn lock(&self) -> Result<RunLock, StoreError> {
         let directory = self.part.as_ref().map_or(&self.directory, |part| &part.directory);
         match lock::ask(directory.as_fd()).map_err(self.fault("lock"))? {
-            Asked::Got(lock) => Ok(lock),
+            Asked::Got(mut lock) => {
+                // Nobody looked when it ended, so what it wrote is judged from the beginning on. Without a note, a review is
+                // in doubt about more; that is no reason to refuse the workspace.
+                if lock.before == Before::Killed && self.sight(self.about.began).is_err() {
+                    lock.leave_as_killed();
+                }
+                Ok(lock)
+            }
             Asked::Taken(pid) => Err(StoreError::InUse { name: self.about.name.clone(), pid }),
         }
     }
@@ -243,7 +250,7 @@ impl Workspace {
     }
 
     /// The run is over: the workspace stays or goes. The lock is let go of afterwards, so that nobody meets half of it.
-    pub fn end(self, lock: RunLock, keep: Keep) -> Result<Ended, StoreError> {
+    pub fn end(self, mut lock: RunLock, keep: Keep) -> Result<Ended, StoreError> {
         let changed = self.is_changed()?;
         let kept = match keep {
             Keep::Always => true,
@@ -253,7 +260,11 @@ impl Workspace {
         if kept {
             leftover::passed(&self.place);
             if changed {
-                self.sight(&lock).map_err(self.fault("note what the tree had where it changed in"))?;
+                let noted = lock.taken().and_then(|taken| self.sight(Began::at(taken)));
+                // The disk is full, for one: a review can do without the note, and tells what it is in doubt about.
+                if noted.is_err() {
+                    lock.leave_as_killed();
+                }
             }
             if self.new {
                 // Work that stays can be found again after a power failure.

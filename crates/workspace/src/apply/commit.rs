@@ -33,8 +33,9 @@ fn remove(ground: &mut Ground, record: &Record, step: &Step, watch: &mut dyn Wat
     let Some(found) = ground.stat(step.path.as_path())? else { return Ok(()) };
     if !is_as_before(step, &found) {
         // What takes its place may be there already, when this is gone through for the second time.
-        let mut ours = record.steps.steps.iter().zip(&record.inodes);
-        let replaced = ours.any(|(other, inode)| other.path == step.path && *inode == found.inode);
+        let mut ours = record.steps.steps.iter().zip(&record.ready);
+        let replaced =
+            ours.any(|(other, ready)| other.path == step.path && ready.is_some_and(|it| it.inode == found.inode));
         return if replaced { Ok(()) } else { Err(changed(step)) };
     }
     watch.step("remove a path")?;
@@ -59,7 +60,8 @@ fn place(ground: &mut Ground, record: &Record, index: usize, watch: &mut dyn Wat
     if ground.stat(&aside)?.is_none() {
         // Everything was ready, so it is in place already; unless somebody moved the directory away.
         let found = ground.stat(step.path.as_path())?;
-        let placed = found.is_some_and(|found| record.inodes.get(index) == Some(&found.inode));
+        let ready = record.ready.get(index).copied().flatten();
+        let placed = found.is_some_and(|found| ready.is_some_and(|ready| ready.inode == found.inode));
         return if placed { Ok(()) } else { Err(changed(step)) };
     }
     let replace = match &step.before {

@@ -3,6 +3,7 @@
 //! apply before would take them for changed by somebody else.
 
 use super::ground::Ground;
+use super::left;
 use crate::journal::{self, Journal};
 use crate::known::{Known, Stamp};
 use crate::relative::Relative;
@@ -15,7 +16,7 @@ use std::path::Path;
 pub(super) fn renew(record: &Path, ground: &mut Ground, steps: &Steps, refused: &[Relative]) -> io::Result<()> {
     // One that cannot be read is none that could be reverted, and no reason to be stuck half way back.
     let Ok(Some(mut earlier)) = journal::read(record) else { return Ok(()) };
-    let now: Known = ground.left(steps)?.into_iter().collect();
+    let now: Known = left::taken_back(ground, steps)?.into_iter().collect();
     let ours: BTreeMap<&Relative, Stamp> = steps
         .steps
         .iter()
@@ -29,8 +30,10 @@ pub(super) fn renew(record: &Path, ground: &mut Ground, steps: &Steps, refused: 
             continue;
         }
         // What was brought back as a copy is another file.
-        if let Some(inode) = earlier.inodes.get_mut(index).filter(|inode| **inode == before.inode) {
-            *inode = now.inode;
+        if let Some(Some(ready)) =
+            earlier.ready.get_mut(index).filter(|ready| ready.is_some_and(|it| it.inode == before.inode))
+        {
+            *ready = *now;
         }
         *left = Some(*now);
         renewed = true;

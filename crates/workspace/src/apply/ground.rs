@@ -1,15 +1,13 @@
 //! What an apply works on: the layer, the tree and the place for what is kept, all by descriptor.
 
 use super::undo_place;
-use crate::known::Stamp;
 use crate::read::is_absent;
-use crate::relative::Relative;
 use crate::remove::remove_tree;
 use crate::sides::Sides;
 use crate::steps::{Act, BeforeKind, Steps};
 use crate::workspace::Workspace;
 use polder_sys::tree::{self, Stat};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -128,15 +126,11 @@ impl Ground {
         Ok(())
     }
 
-    /// How the paths of all steps are now.
-    pub(super) fn left(&mut self, steps: &Steps) -> io::Result<Vec<(Relative, Option<Stamp>)>> {
-        self.forget_directories();
-        let mut left = Vec::with_capacity(steps.steps.len());
-        for step in &steps.steps {
-            let stat = self.stat(step.path.as_path())?;
-            left.push((step.path.clone(), stat.as_ref().map(Stamp::of)));
-        }
-        Ok(left)
+    /// Where a symbolic link of the tree points.
+    pub(super) fn target(&mut self, path: &Path) -> io::Result<OsString> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        tree::read_symlink((*self.tree(parent)?).as_fd(), name)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::Watch;
 use super::commit::is_as_before;
 use super::ground::{Ground, made_name};
+use crate::known::Stamp;
 use crate::read::{look_into_own_file, open_host_file};
 use crate::steps::{Act, Before, BeforeKind, Source, Step, Steps};
 use polder_sys::tree::{self, Stat, copy_data};
@@ -14,9 +15,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Returns the number of the file that each step has ready; 0 where it has none.
-pub(super) fn stage(ground: &mut Ground, steps: &Steps, watch: &mut dyn Watch) -> io::Result<Vec<u64>> {
-    let mut inodes = Vec::with_capacity(steps.steps.len());
+/// Returns what each step has ready, if anything.
+pub(super) fn stage(ground: &mut Ground, steps: &Steps, watch: &mut dyn Watch) -> io::Result<Vec<Option<Stamp>>> {
+    let mut all = Vec::with_capacity(steps.steps.len());
     for (index, step) in steps.steps.iter().enumerate() {
         expect(ground, step).map_err(at(step))?;
         if let Act::Mode { mode, early: true } = step.act {
@@ -30,7 +31,7 @@ pub(super) fn stage(ground: &mut Ground, steps: &Steps, watch: &mut dyn Watch) -
         if let Some(what) = makes(&step.act) {
             watch.step(what)?;
         }
-        inodes.push(ready(ground, steps, index).map_err(at(step))?);
+        all.push(ready(ground, steps, index).map_err(at(step))?);
     }
     // A directory gets its own bits when everything is in it.
     for (index, step) in steps.steps.iter().enumerate().rev() {
@@ -45,7 +46,7 @@ pub(super) fn stage(ground: &mut Ground, steps: &Steps, watch: &mut dyn Watch) -
         }
     }
     ground.forget_directories();
-    Ok(inodes)
+    Ok(all)
 }
 
 /// What must be at the path is there, and nobody has touched it since it was compared.
@@ -124,12 +125,12 @@ fn makes(act: &Act) -> Option<&'static str> {
 }
 
 /// Makes what a step puts in place, aside.
-fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<u64> {
+fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<Option<Stamp>> {
     let step = &steps.steps[index];
     let aside = steps.aside(index);
     let (parent, name) = split(&aside)?;
     match &step.act {
-        Act::Remove | Act::RemoveDirectory | Act::Mode { .. } => return Ok(0),
+        Act::Remove | Act::RemoveDirectory | Act::Mode { .. } => return Ok(None),
         Act::Make { .. } => {
             let directory = ground.tree(parent)?;
             tree::make_directory((*directory).as_fd(), name, 0o700)?;
@@ -166,13 +167,13 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<u64> {
                 to.set_permissions(Permissions::from_mode(*mode))?;
             }
             tree::set_modified(directory, name, stat.modified)?;
-            return Ok(made.inode);
+            return Ok(Some(Stamp::of(&tree::stat_of(to.as_fd())?)));
         }
     }
     let directory = ground.tree(parent)?;
     let made = tree::stat((*directory).as_fd(), name)?;
     own(ground, steps, step, &aside, &made)?;
-    Ok(made.inode)
+    Ok(Some(Stamp::of(&made)))
 }
 
 /// For a root caller: a replaced file keeps its owner if the command's has the same, so that nobody's content becomes root's;

@@ -4,6 +4,7 @@
 
 use super::Watch;
 use super::ground::{Ground, is_unreachable};
+use super::left::is_ours;
 use super::stage::split;
 use crate::journal::{Record, Stage};
 use crate::known::{Known, Stamp};
@@ -29,9 +30,12 @@ pub(super) fn undo(ground: &mut Ground, record: &Record, watch: &mut dyn Watch) 
     // What lies ready goes first: the bits that let it be written are taken back at the end.
     clear_aside(ground, &record.steps)?;
     open_directories(ground, record)?;
+    let giving_way = record.steps.giving_way();
     for index in (0..record.steps.steps.len()).rev() {
         let step = &record.steps.steps[index];
-        if !take_back(ground, record, index, left.get(&step.path), watch)? {
+        // What gives way to something else has a step of its own, which looks at what is there.
+        let told_elsewhere = step.before.is_none() && giving_way.contains(&step.path);
+        if !take_back(ground, record, index, left.get(&step.path), watch)? && !told_elsewhere {
             refused.push(step.path.clone());
         }
     }
@@ -57,10 +61,11 @@ pub(super) fn clear_aside(ground: &mut Ground, steps: &Steps) -> io::Result<()> 
 
 /// New directories that their owner cannot work in: what is in them could not be removed.
 fn open_directories(ground: &mut Ground, record: &Record) -> io::Result<()> {
-    for (step, inode) in record.steps.steps.iter().zip(&record.inodes) {
+    for (step, ready) in record.steps.steps.iter().zip(&record.ready) {
+        let is_ours = |found: &Stat| ready.is_some_and(|ready| ready.inode == found.inode);
         if let Act::Make { mode } = step.act
             && mode & OPEN != OPEN
-            && ground.stat(step.path.as_path())?.is_some_and(|found| found.inode == *inode && found.mode == mode)
+            && ground.stat(step.path.as_path())?.is_some_and(|found| is_ours(&found) && found.mode == mode)
         {
             super::stage::change_mode(ground, step, mode | OPEN)?;
         }
@@ -128,20 +133,18 @@ fn take_back(
     watch: &mut dyn Watch,
 ) -> io::Result<bool> {
     let step = &record.steps.steps[index];
-    let ours = record.inodes.get(index).copied().unwrap_or(0);
+    let ours = record.ready.get(index).copied().flatten();
     let found = ground.stat(step.path.as_path())?;
-    let untouched = |found: &Stat| match left {
-        Some(stamp) => *stamp == Some(Stamp::of(found)),
-        None => true,
-    };
     match (&step.act, found) {
         (Act::Mode { mode, .. }, Some(found)) => {
-            let before = step.before.as_ref().map_or(0, |before| before.mode);
-            if found.mode == *mode && before != *mode {
+            let Some(before) = step.before.as_ref().filter(|before| is_ours(&before.stamp, &found)) else {
+                return Ok(false);
+            };
+            if found.mode == *mode && before.mode != *mode {
                 watch.step("set permission bits back")?;
-                super::stage::change_mode(ground, step, before)?;
+                super::stage::change_mode(ground, step, before.mode)?;
             }
-            Ok(found.mode == *mode || found.mode == before)
+            Ok(found.mode == *mode || found.mode == before.mode)
         }
         (Act::Mode { .. }, None) => Ok(false),
         (Act::Remove | Act::RemoveDirectory, None) => {
@@ -151,7 +154,7 @@ fn take_back(
         }
         // Not removed yet, or something new is there.
         (Act::Remove | Act::RemoveDirectory, Some(found)) => {
-            Ok(super::commit::is_as_before(step, &found) || is_before(step, &found))
+            Ok(super::commit::is_as_before(step, &found) || is_before(ground, step, &found)?)
         }
         (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, None) => match &step.before {
             None => Ok(true),
@@ -162,14 +165,18 @@ fn take_back(
             }
         },
         (Act::Make { .. } | Act::Put { .. } | Act::Link { .. }, Some(found)) => {
-            if ours == 0 || found.inode != ours {
+            let Some(ours) = ours.filter(|ours| ours.inode == found.inode) else {
                 // Not put in place yet, put back already, or something else is there.
-                return Ok(match &step.before {
-                    Some(_) => is_before(step, &found),
-                    None => ours == 0,
-                });
-            }
-            if found.kind != Kind::Directory && !untouched(&found) {
+                return match &step.before {
+                    Some(_) => is_before(ground, step, &found),
+                    None => Ok(ours.is_none()),
+                };
+            };
+            let untouched = match left {
+                Some(stamp) => *stamp == Some(Stamp::of(&found)),
+                None => is_ours(&ours, &found),
+            };
+            if found.kind != Kind::Directory && !untouched {
                 return Ok(false);
             }
             match &step.before {
@@ -187,11 +194,14 @@ fn take_back(
 }
 
 /// Whether what is there has the content and kind of what was there; brought back by copying, it is another file.
-fn is_before(step: &Step, found: &Stat) -> bool {
-    step.before.as_ref().is_some_and(|before| match before.kind {
+pub(super) fn is_before(ground: &mut Ground, step: &Step, found: &Stat) -> io::Result<bool> {
+    let Some(before) = &step.before else { return Ok(false) };
+    Ok(match &before.kind {
         BeforeKind::Directory => found.kind == Kind::Directory,
         BeforeKind::File { .. } => found.kind == Kind::File && before.stamp.is_modified_as(found),
-        BeforeKind::Symlink { .. } => found.kind == Kind::Symlink,
+        BeforeKind::Symlink { target } => {
+            found.kind == Kind::Symlink && ground.target(step.path.as_path())? == target.0
+        }
     })
 }
 

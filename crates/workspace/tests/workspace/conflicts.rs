@@ -3,7 +3,7 @@
 use crate::operations::Operation;
 use crate::overlay::{in_overlay, in_run};
 use crate::scene::Scene;
-use polder_workspace::{Choice, Unwatched, Verdict};
+use polder_workspace::{Choice, Keep, Unwatched, Verdict};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -399,4 +399,117 @@ fn a_revert_has_no_place_for_what_was_in_a_directory_that_is_gone() {
         assert_eq!(fs::read_to_string(scene.root().join("other")).unwrap(), "old");
         assert!(!scene.workspace().is_interrupted());
     }
+}
+
+#[test]
+fn a_revert_changes_nothing_that_the_user_put_there_since() {
+    let scene = scene(&[("bits", "b"), ("d/x", "x")]);
+    for name in ["l", "l2"] {
+        symlink("a", scene.root().join(name)).unwrap();
+    }
+    scene.workspace().end(scene.workspace().lock_for_run().unwrap(), Keep::Never).unwrap();
+    let relink = |path: &str| [Operation::Remove(path.into()), Operation::Symlink(path.into(), "b".into())];
+    let bits = |path: &str| Operation::Bits(path.into(), 0o755);
+    let operations =
+        [&relink("l")[..], &[Operation::Remove("l2".into()), bits("bits"), Operation::Bits("d".into(), 0o700)]];
+    in_run(&scene, scene.workspace(), &operations.concat(), || {});
+    let applied = scene.apply(&Choice::everything());
+    assert!(applied.items.iter().all(|(_, verdict)| *verdict == Verdict::Taken), "{applied:?}");
+    let at = |path: &str| scene.root().join(path);
+    fs::remove_file(at("l")).unwrap();
+    for (target, name) in [("mine", "l"), ("mine2", "l2")] {
+        symlink(target, at(name)).unwrap();
+    }
+    fs::rename(at("bits"), at("bits.old")).unwrap();
+    fs::write(at("bits"), "another").unwrap();
+    fs::set_permissions(at("bits"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(at("d"), at("d.old")).unwrap();
+    fs::create_dir(at("d")).unwrap();
+    fs::set_permissions(at("d"), fs::Permissions::from_mode(0o700)).unwrap();
+    let users = scene.tree();
+    let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+    assert_eq!((scene.tree(), reverted.refused.len()), (users, 4), "{reverted:?}");
+    // Moved away, they give way to what was there, which was kept.
+    for name in ["l", "l2"] {
+        fs::remove_file(at(name)).unwrap();
+    }
+    let reverted = scene.workspace().revert(&mut Unwatched).unwrap().unwrap();
+    assert_eq!(reverted.refused.len(), 2, "{reverted:?}");
+    for name in ["l", "l2"] {
+        assert_eq!(fs::read_link(at(name)).unwrap(), Path::new("a"), "{name}");
+    }
+}
+
+#[test]
+fn what_lies_in_a_refused_directory_does_not_keep_the_rest_from_being_applied() {
+    let scene = scene(&[("d/1", "1")]);
+    in_run(&scene, scene.workspace(), &[write("d/e/q", "q"), write("w", "w")], || {});
+    fs::remove_dir_all(scene.root().join("d")).unwrap();
+    let paths = ["d/e/q", "w"].map(str::to_owned).to_vec();
+    let applied = scene.apply(&Choice { paths, ..Choice::everything() });
+    assert!(!matches!(scene.verdict(&applied, "d/e/q"), Verdict::Taken), "{applied:?}");
+    assert_eq!(scene.verdict(&applied, "w"), Verdict::Taken);
+    assert_eq!(scene.tree().keys().collect::<Vec<_>>(), ["w"]);
+}
+
+/// A run that changes nothing of what this is about.
+fn another_run(scene: &Scene) {
+    in_run(scene, scene.workspace(), &[write("elsewhere", "x")], || {});
+}
+
+#[test]
+fn a_later_run_does_not_make_a_conflict_forgotten() {
+    // The user puts a directory where the command made one.
+    let first = scene(&[("mine/f", "precious")]);
+    in_run(&first, first.workspace(), &[write("out/f", "agent")], || {});
+    fs::rename(first.root().join("mine"), first.root().join("out")).unwrap();
+    // Another directory comes while the command runs.
+    let second = scene(&[("out/f", "old"), ("other/f", "precious")]);
+    let swap = |scene: &Scene| {
+        fs::rename(scene.root().join("out"), scene.root().join("out.old")).unwrap();
+        fs::rename(scene.root().join("other"), scene.root().join("out")).unwrap();
+    };
+    in_run(&second, second.workspace(), &[write("out/f", "agent")], || swap(&second));
+    // One goes while it runs, and another comes when it has ended.
+    let third = scene(&[("out/f", "old"), ("other/f", "precious")]);
+    in_run(&third, third.workspace(), &[write("out/f", "agent")], || {
+        fs::rename(third.root().join("out"), third.root().join("out.old")).unwrap();
+    });
+    fs::rename(third.root().join("other"), third.root().join("out")).unwrap();
+    third.host("out/new", "mine");
+    for (index, scene) in [first, second, third].iter().enumerate() {
+        for again in [false, true, true] {
+            if again {
+                another_run(scene);
+            }
+            let review = scene.workspace().review().unwrap();
+            let item = review.items.iter().find(|item| item.change.path.as_path() == Path::new("out/f")).unwrap();
+            assert!(item.conflict.is_some(), "{index}, {again}: {item:?}");
+        }
+        scene.apply(&Choice::everything());
+        assert_eq!(fs::read_to_string(scene.root().join("out/f")).unwrap(), "precious", "{index}");
+    }
+}
+
+/// A run that is killed: nothing is noted, and its lock is that of somebody who did not let it go.
+fn killed_run(scene: &Scene, operations: &[Operation]) {
+    let workspace = scene.workspace();
+    std::mem::forget(workspace.lock_for_run().unwrap().share().unwrap());
+    in_overlay(scene, operations);
+    fs::write(workspace.place().join("lock"), "4194304   ").unwrap();
+}
+
+#[test]
+fn what_a_killed_run_wrote_is_judged_from_the_beginning_on_however_late() {
+    let scene = scene(&[("d/f", "old"), ("other/f", "precious"), ("x", "old")]);
+    let anew = [Operation::Remove("x".into()), write("x", "rewritten"), write("d/f", "agent")];
+    killed_run(&scene, &anew);
+    fs::rename(scene.root().join("d"), scene.root().join("d.old")).unwrap();
+    fs::rename(scene.root().join("other"), scene.root().join("d")).unwrap();
+    fs::remove_file(scene.root().join("x")).unwrap();
+    another_run(&scene);
+    let review = scene.workspace().review().unwrap();
+    let item = |path: &str| review.items.iter().find(|item| item.change.path.as_path() == Path::new(path)).unwrap();
+    assert!(item("d/f").conflict.is_some(), "{:?}", item("d/f"));
+    assert!(item("x").note.is_some_and(|note| note.contains("comes back")), "{:?}", item("x"));
 }

@@ -90,6 +90,7 @@ proptest! {
         meanwhile in prop::collection::vec(crowded_operation(), 0..10),
         mode in prop::sample::select(vec![Mode::Cow, Mode::Worktree]),
         when in prop::sample::select(vec![When::DuringTheRun, When::AfterIt]),
+        again in prop::bool::ANY,
     ) {
         let scene = repository(&committed, &[]);
         let copied = content(&scene.tree());
@@ -103,6 +104,9 @@ proptest! {
                 seen
             }
         };
+        if again && begun(&scene, mode).is_changed().unwrap() {
+            in_run(&scene, begun(&scene, mode), &[], || {});
+        }
         let seen = content(&seen);
         let users = content(&scene.tree());
         let all = Choice { include_held: vec!["**".to_owned()], ..Choice::everything() };

@@ -4,7 +4,7 @@
 use crate::overlay::everything;
 use crate::scene::Scene;
 use crate::snapshot::Snapshot;
-use polder_workspace::{ApplyError, Settled, Unwatched, Watch};
+use polder_workspace::{ApplyError, Choice, Settled, Unwatched, Watch};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -229,7 +229,8 @@ fn a_disk_that_fails_at_any_step_leaves_the_tree_as_it_was() {
         let mut at = At { step, seen: 0, error: Some(error) };
         let applied = scene.workspace().apply(&everything(), &mut at);
         match applied {
-            Err(ApplyError::NotApplied { source }) => {
+            Err(ApplyError::NotApplied { left, source }) => {
+                assert!(left.0.is_empty(), "step {step}: {left:?}");
                 assert_eq!((source.raw_os_error(), scene.tree()), (Some(error), before.clone()), "step {step}");
             }
             Ok(_) => {
@@ -283,4 +284,104 @@ fn an_apply_that_failed_at_any_step_is_not_in_the_way_of_reverting_the_one_befor
         assert_eq!((scene.tree(), reverted.refused), (before, Vec::new()), "step {step}");
     }
     panic!("more than {STEPS_MAX} steps");
+}
+
+/// A tree and a layer with files that replace others, and one that is new.
+fn many() -> Scene {
+    let scene = Scene::new();
+    for number in 0..6 {
+        scene.host(&format!("f{number}"), "old");
+        scene.layer(&format!("f{number}"), "new");
+    }
+    scene.layer("aaa", "new");
+    scene
+}
+
+/// What is in place already is changed by the user, in place. Says which paths those are.
+fn edit_what_is_new(scene: &Scene) -> Vec<String> {
+    let tree = scene.tree();
+    let new = tree.iter().filter(|(path, entry)| entry.2 == "new" && !path.contains(".polder-"));
+    let new: Vec<String> = new.map(|(path, _)| path.clone()).collect();
+    for path in &new {
+        std::fs::write(scene.root().join(path), "mine").unwrap();
+    }
+    new
+}
+
+#[test]
+fn what_the_user_writes_into_a_path_that_is_in_place_stays_whatever_becomes_of_the_apply() {
+    let mut edited_some = false;
+    for step in 1..STEPS_MAX {
+        for verb in ["abort", "resume"] {
+            let scene = many();
+            if !killed(&scene, "apply", step) {
+                assert!(edited_some, "no step left anything in place");
+                return;
+            }
+            let edited = edit_what_is_new(&scene);
+            edited_some |= !edited.is_empty();
+            let is_mine = |when: &str| {
+                let tree = scene.tree();
+                assert!(edited.iter().all(|path| tree[path].2 == "mine"), "step {step}, {verb}, {when}: {tree:?}");
+            };
+            match verb {
+                "abort" => drop(scene.workspace().abort(&mut Unwatched).unwrap()),
+                _ => drop(scene.workspace().resume(&mut Unwatched).unwrap()),
+            }
+            is_mine("settled");
+            // Nothing of it counts as ours afterwards.
+            scene.apply(&Choice::everything());
+            is_mine("applied again");
+            scene.workspace().revert(&mut Unwatched).unwrap();
+            is_mine("reverted");
+        }
+    }
+    panic!("more than {STEPS_MAX} steps");
+}
+
+/// The user writes into what is in place before a step, which then fails or does not.
+struct Meddling<'a> {
+    scene: &'a Scene,
+    step: usize,
+    seen: usize,
+    error: Option<i32>,
+    edited: Vec<String>,
+}
+
+impl Watch for Meddling<'_> {
+    fn step(&mut self, _: &'static str) -> io::Result<()> {
+        self.seen += 1;
+        if self.seen != self.step {
+            return Ok(());
+        }
+        self.edited = edit_what_is_new(self.scene);
+        self.error.map_or(Ok(()), |number| Err(io::Error::from_raw_os_error(number)))
+    }
+}
+
+#[test]
+fn what_the_user_writes_while_an_apply_goes_on_or_fails_stays_and_is_told() {
+    const EIO: i32 = 5;
+    for error in [None, Some(EIO)] {
+        for step in 1..STEPS_MAX {
+            let scene = many();
+            let mut meddling = Meddling { scene: &scene, step, seen: 0, error, edited: Vec::new() };
+            let applied = scene.workspace().apply(&everything(), &mut meddling);
+            let Meddling { seen, edited, .. } = meddling;
+            if seen < step {
+                assert!(step > 10, "only {step} steps");
+                break;
+            }
+            if let Err(ApplyError::NotApplied { left, .. }) = &applied {
+                let left: Vec<_> = left.0.iter().map(|path| path.as_path().display().to_string()).collect();
+                assert_eq!(left, edited, "step {step}");
+            } else {
+                assert!(applied.is_ok() || error.is_some(), "step {step}: {applied:?}");
+            }
+            scene.apply(&Choice::everything());
+            scene.workspace().revert(&mut Unwatched).unwrap();
+            let tree = scene.tree();
+            assert!(edited.iter().all(|path| tree[path].2 == "mine"), "step {step}, {error:?}: {edited:?} {tree:?}");
+        }
+    }
 }
