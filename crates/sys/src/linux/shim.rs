@@ -129,6 +129,9 @@ fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, R
     unsafe { libc::setsid() };
     // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
+    // What the caller had open belongs to its other runs, too: their pipes and locks would not end as long as we wait for
+    // a workspace that one of them has. What we need is handed over.
+    at(Stage::Descriptors, close_all_but([control.as_raw_fd(); 3])).map_err(failed)?;
     let proc = prepare(net).map_err(failed)?;
     let settled = settle(Some((net, proc)), control)?;
     start(settled, Maker::Caller, control)
