@@ -173,6 +173,12 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
         let (before, after) = contents(&change, sides);
         let before = as_content(before.as_ref().map(Option::as_deref));
         let after = as_content(after.as_ref().map(Option::as_deref));
+        // Each end of a rename by itself: at one of them something goes, at the other something comes.
+        let (before, after) = match &change.what {
+            What::Renamed { from } if path == from => (before, Content::Absent),
+            What::Renamed { .. } => (Content::Absent, after),
+            What::Added | What::Deleted | What::Modified | What::Mode | What::Type | What::Target => (before, after),
+        };
         held_back(Seen { path, link, before, after })
     };
     let whys: Vec<_> = change.paths().filter_map(|path| Some((path.clone(), held_for(path)?))).collect();

@@ -8,10 +8,18 @@ pub(super) fn names_build(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
         let content = content.unwrap_or_default();
         ["\"\"\"", "'''", "\\"].iter().any(|sign| has(content, sign))
     };
-    let lines = |content: Option<&[u8]>| -> Vec<Vec<u8>> {
+    // The same line means something else under another heading.
+    let lines = |content: Option<&[u8]>| -> Vec<(Vec<u8>, Vec<u8>)> {
         let lines = content.unwrap_or_default().split(|byte| *byte == b'\n' || *byte == b'\r');
         let words = ["build", "links", "proc-macro", "proc_macro"];
-        lines.filter(|line| words.iter().any(|word| has(line, word))).map(<[u8]>::to_vec).collect()
+        let mut heading = Vec::new();
+        let under = |line: &[u8]| {
+            if line.trim_ascii_start().starts_with(b"[") {
+                heading = line.to_vec();
+            }
+            words.iter().any(|word| has(line, word)).then(|| (heading.clone(), line.to_vec()))
+        };
+        lines.filter_map(under).collect()
     };
     before != after && (unclear(before) || unclear(after) || lines(before) != lines(after))
 }
@@ -32,8 +40,10 @@ pub(super) fn names_drivers(before: Option<&[u8]>, after: Option<&[u8]>) -> bool
 
 /// Whether the keys from which a package manager runs something differ.
 pub(super) fn runs_scripts(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 14] = [
         "scripts",
+        "gitHooks",
+        "trustedDependencies",
         "bin",
         "packageManager",
         "gypfile",

@@ -66,6 +66,7 @@ fn in_repository(below: &[&str], link: bool) -> Option<&'static str> {
         _ if below[..below.len() - 1].contains(&"hooks") || name == "hooks" => Some("git runs it as a hook"),
         _ if name == "config" || name == "config.worktree" => Some("git takes commands from it"),
         _ if ["commondir", "gitdir", "alternates"].contains(&name) => Some("it leads git to another repository"),
+        ["remotes" | "branches", ..] => Some("git takes addresses from it"),
         _ if name == "attributes" => Some("it chooses filters and drivers, which git runs"),
         _ if below.iter().any(|part| part.starts_with("rebase-") || *part == "sequencer") => {
             Some("git runs the steps that it lists")
