@@ -43,16 +43,26 @@ pub(crate) fn open_own_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Resu
 pub(crate) fn look_into_own_file(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<(File, Stat)> {
     match tree::open_file(directory, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            // The layer is ours; the bits are put back before anybody else looks.
-            let mode = tree::stat(directory, name)?.mode;
-            tree::change_mode(directory, name, mode | 0o400)?;
-            let opened = tree::open_file(directory, name);
-            tree::change_mode(directory, name, mode)?;
-            opened
+            opened_for_a_moment(directory, name, 0o400, || tree::open_file(directory, name))
         }
         other => other,
     }
     .and_then(regular)
+}
+
+/// Does something to an entry of the layer with more permission bits than the command left it. The layer is ours, and the
+/// bits are put back before anybody else looks.
+pub(crate) fn opened_for_a_moment<T>(
+    directory: BorrowedFd<'_>,
+    name: &OsStr,
+    bits: u32,
+    work: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
+    let mode = tree::stat(directory, name)?.mode;
+    tree::change_mode(directory, name, mode | bits)?;
+    let done = work();
+    tree::change_mode(directory, name, mode)?;
+    done
 }
 
 /// Opens a regular file of the tree.
