@@ -239,7 +239,9 @@ pub(crate) fn steps(review: &Review, verdicts: &[Verdict], partial: &BTreeMap<Re
         }
         let replaced = was.filter(|_| !goes);
         let Some(after) = after else { continue };
-        let mode = after.stat.mode & !stripped;
+        // Some hunks of a file are some of its content, and nothing of its bits.
+        let of_hunks = before.as_ref().filter(|_| partial.contains_key(path));
+        let mode = of_hunks.map_or(after.stat.mode & !stripped, |before| before.stat.mode);
         let act = match (&after.kind, what) {
             (_, What::Mode) => {
                 let old = before.as_ref().map_or(0, |node| node.stat.mode);

@@ -46,10 +46,11 @@ impl Since<'_> {
     /// new change time and keeps the time of its names; so does one that gets other bits, which in doubt counts as well.
     /// Where somebody noted which directory it was, the note decides.
     fn moved(&self, path: &Relative, stat: &Stat, seen: Seen<'_>) -> bool {
-        if let Some(Some(stamp)) = self.known.get(path)
-            && stamp.inode == stat.inode
-        {
-            return false;
+        match self.known.get(path) {
+            Some(Some(stamp)) if stamp.inode == stat.inode => return false,
+            // We left nothing there.
+            Some(None) => return true,
+            Some(Some(_)) | None => {}
         }
         match self.sighted.at(path) {
             Some(Sighted::There { directory: Some(number) }) => return number != stat.inode,
@@ -93,7 +94,7 @@ pub(crate) fn moved(found: &Changes, since: Since<'_>) -> BTreeSet<Relative> {
 
 /// Why the change must not be applied without being told so, if it must not.
 pub(crate) fn conflict(change: &Change, since: Since<'_>, moved: &BTreeSet<Relative>) -> Option<String> {
-    own_conflict(change, since).or_else(|| change.paths().find_map(|path| above(path, moved)))
+    own_conflict(change, since, moved).or_else(|| change.paths().find_map(|path| above(path, moved)))
 }
 
 /// What stands against every change in a directory that the host put there.
@@ -109,7 +110,7 @@ fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
     None
 }
 
-fn own_conflict(change: &Change, since: Since<'_>) -> Option<String> {
+fn own_conflict(change: &Change, since: Since<'_>, moved: &BTreeSet<Relative>) -> Option<String> {
     let Change { path, what, before, after: _, copied_from_tree: _ } = change;
     match (what, before) {
         (What::Added | What::Renamed { .. }, _) if had(change, since) == Had::Yes => {
@@ -117,7 +118,9 @@ fn own_conflict(change: &Change, since: Since<'_>) -> Option<String> {
         }
         (What::Added, _) => None,
         // What is in a directory has conflicts of its own; the directory's stamp tells of every new name in it.
-        (What::Deleted, Some(node)) if node.kind == NodeKind::Directory => None,
+        (What::Deleted, Some(node)) if node.kind == NodeKind::Directory => {
+            moved.contains(path).then(|| "the host made it or worked on it since the run began".to_owned())
+        }
         (What::Renamed { from }, Some(node)) => since.changed(from, node).then(|| {
             format!(
                 "the host changed `{}` since the run began",
