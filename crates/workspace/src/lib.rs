@@ -54,6 +54,7 @@ pub use lock::RunLock;
 pub use name::{Name, NameError};
 pub use relative::{NotRelative, Relative};
 pub use review::{Item, Review, Text};
+pub use steps::Target;
 pub use store::{Begin, Damaged, Store, StoreError};
 pub use visible::{is_plain, visible_line, visible_name};
 pub use workspace::{Ended, Layers, Workspace};

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 const BY_LINK: &str = "a link of the tree leads to it from a name that the host executes";
 const BY_GIT: &str = "git's configuration names it, and git runs or follows it";
+const BY_CARGO: &str = "the manifest names it as build script, which runs when the project is only checked";
 const BARE: &str = "it lies in a bare repository, from which git takes commands";
 
 /// Links that are followed one after the other; the kernel follows as many.
@@ -28,24 +29,31 @@ const LINKS_MAX: usize = 40;
 /// How far below a held name links are looked for: `.git/hooks/pre-commit`.
 const LEVELS: usize = 2;
 const CONFIG_BYTES_MAX: u64 = 1 << 20;
+/// Configurations of one repository, with what they include.
+const CONFIGS_MAX: usize = 64;
 /// Parts of a repository in which nothing is executed, and which are large.
 const LARGE: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 
 /// Places that are held although their names say nothing.
 #[derive(Debug)]
-pub(crate) struct Reached(Vec<(Relative, &'static str)>);
+pub(crate) struct Reached {
+    places: Vec<(Relative, &'static str)>,
+    /// Files that a word names, by themselves: a directory of that name is another matter.
+    files: BTreeSet<Relative>,
+}
 
 impl Reached {
     /// Why a path is held, if it is: it is such a place, lies in one, or is a link by which one becomes another.
     pub(crate) fn why(&self, path: &Relative, link: bool) -> Option<&'static str> {
         let holds = |place: &Relative| path.is_within(place) || (link && place.is_within(path));
-        self.0.iter().find(|(place, _)| holds(place)).map(|(_, why)| *why)
+        let held = self.places.iter().find(|(place, _)| holds(place)).map(|(_, why)| *why);
+        held.or_else(|| self.files.contains(path).then_some(BY_GIT))
     }
 }
 
 /// Looks where these changes are, and above them.
 pub(crate) fn reached(sides: &Sides, root: &Path, changes: &[Change]) -> io::Result<Reached> {
-    let mut search = Search { tree: sides.tree.as_fd(), root, found: Vec::new() };
+    let mut search = Search { tree: sides.tree.as_fd(), root, found: Vec::new(), files: BTreeSet::new() };
     let mut directories = BTreeSet::from([PathBuf::new()]);
     for path in changes.iter().flat_map(Change::paths) {
         let mut above = path.parent();
@@ -57,14 +65,17 @@ pub(crate) fn reached(sides: &Sides, root: &Path, changes: &[Change]) -> io::Res
     for directory in &directories {
         search.directory(directory, 0)?;
         search.configuration(directory)?;
+        search.build_script(directory)?;
     }
-    Ok(Reached(search.found))
+    let Search { found, files, .. } = search;
+    Ok(Reached { places: found, files })
 }
 
 struct Search<'a> {
     tree: BorrowedFd<'a>,
     root: &'a Path,
     found: Vec<(Relative, &'static str)>,
+    files: BTreeSet<Relative>,
 }
 
 impl Search<'_> {
@@ -106,9 +117,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Where a path leads from a directory: every link on the way, and its end. What leads out of the tree cannot be
-    /// changed by an apply.
-    fn follow(&mut self, from: &Path, target: &OsStr, why: &'static str) -> io::Result<()> {
+    /// Where a path leads from a directory: every link on the way, and its end, which is given. What leads out of the tree
+    /// cannot be changed by an apply.
+    fn follow(&mut self, from: &Path, target: &OsStr, why: &'static str) -> io::Result<Option<PathBuf>> {
         let mut here = from.to_owned();
         let mut rest: VecDeque<OsString> = VecDeque::new();
         let mut next = Some(target.to_owned());
@@ -117,7 +128,7 @@ impl Search<'_> {
             if let Some(target) = next.take() {
                 let mut inside = Path::new(&target);
                 if inside.is_absolute() {
-                    let Ok(below) = inside.strip_prefix(self.root) else { return Ok(()) };
+                    let Ok(below) = inside.strip_prefix(self.root) else { return Ok(None) };
                     (inside, here) = (below, PathBuf::new());
                 }
                 let parts = inside.as_os_str().as_bytes().split(|byte| *byte == b'/').rev();
@@ -128,7 +139,7 @@ impl Search<'_> {
                 b"" | b"." => continue,
                 b".." => {
                     if !here.pop() {
-                        return Ok(());
+                        return Ok(None);
                     }
                     continue;
                 }
@@ -142,7 +153,7 @@ impl Search<'_> {
                 self.found.extend(Relative::new(&here.join(&part)).ok().map(|path| (path, why)));
                 links += 1;
                 if links > LINKS_MAX {
-                    return Ok(());
+                    return Ok(None);
                 }
                 next = link;
             } else {
@@ -150,23 +161,86 @@ impl Search<'_> {
             }
         }
         self.found.extend(Relative::new(&here).ok().map(|path| (path, why)));
+        Ok(Some(here))
+    }
+
+    /// A file of the tree, if it can be read and is not too large.
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        let Some(opened) = self.open(parent)? else { return Ok(None) };
+        let read = open_host_file(opened.as_fd(), name).and_then(|file| read_bounded(&file, CONFIG_BYTES_MAX));
+        // One that cannot be read is none that anybody follows.
+        Ok(read.ok().flatten())
+    }
+
+    /// What the configuration of a repository in this directory names: of its own, of the one that it shares with others,
+    /// and what those include.
+    fn configuration(&mut self, path: &Path) -> io::Result<()> {
+        let mut repositories: Vec<PathBuf> = self.repository(path)?.into_iter().collect();
+        if let Some(own) = repositories.first().cloned()
+            && let Some(text) = self.read(&own.join("commondir"))?
+        {
+            repositories.extend(self.lead(&own, text.trim_ascii())?);
+        }
+        let files = repositories.iter().flat_map(|own| ["config", "config.worktree"].map(|name| own.join(name)));
+        let mut waiting: VecDeque<PathBuf> = files.collect();
+        let mut seen = BTreeSet::new();
+        while let Some(file) = waiting.pop_front() {
+            if seen.len() == CONFIGS_MAX || !seen.insert(file.clone()) {
+                continue;
+            }
+            let Some(text) = self.read(&file)? else { continue };
+            for named in config::named(&text) {
+                match &named {
+                    config::Named::BesideConfiguration(place) => {
+                        let beside = file.parent().unwrap_or(Path::new(""));
+                        waiting.extend(self.follow(beside, OsStr::from_bytes(place), BY_GIT)?);
+                    }
+                    config::Named::InTree(place) => drop(self.follow(path, OsStr::from_bytes(place), BY_GIT)?),
+                    config::Named::Word(word) => {
+                        self.files.extend(Relative::new(&path.join(OsStr::from_bytes(word))));
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
-    /// What the configuration of a repository in this directory names.
-    fn configuration(&mut self, path: &Path) -> io::Result<()> {
+    /// The directory of the repository that git finds here: `.git`, or where a link or a file of that name leads.
+    fn repository(&mut self, path: &Path) -> io::Result<Option<PathBuf>> {
         let git = path.join(".git");
-        let Some(opened) = self.open(&git)? else { return Ok(()) };
-        let read =
-            open_host_file(opened.as_fd(), OsStr::new("config")).and_then(|file| read_bounded(&file, CONFIG_BYTES_MAX));
-        // One that cannot be read is none that git follows.
-        let Ok(Some(text)) = read else { return Ok(()) };
-        for named in config::named(&text) {
-            let (from, place) = match &named {
-                config::Named::BesideConfiguration(place) => (git.as_path(), place),
-                config::Named::InTree(place) => (path, place),
-            };
-            self.follow(from, OsStr::from_bytes(place), BY_GIT)?;
+        if self.open(&git)?.is_some() {
+            return Ok(Some(git));
+        }
+        if let Some(text) = self.read(&git)? {
+            let Some(place) = text.strip_prefix(b"gitdir:") else { return Ok(None) };
+            return self.lead(path, place.trim_ascii());
+        }
+        let Some(opened) = self.open(path)? else { return Ok(None) };
+        match tree::read_symlink(opened.as_fd(), OsStr::new(".git")) {
+            Ok(target) => self.lead(path, target.as_bytes()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Where a path leads, without holding what is there: the names below it say enough.
+    fn lead(&mut self, from: &Path, place: &[u8]) -> io::Result<Option<PathBuf>> {
+        let before = self.found.len();
+        let end = self.follow(from, OsStr::from_bytes(place), BY_GIT);
+        self.found.truncate(before);
+        end
+    }
+
+    /// The build script that a manifest of the tree names, which runs when the project is only checked.
+    fn build_script(&mut self, path: &Path) -> io::Result<()> {
+        let Some(text) = self.read(&path.join("Cargo.toml"))? else { return Ok(()) };
+        let text = String::from_utf8_lossy(&text);
+        for line in text.lines() {
+            let Some((key, value)) = line.split_once('=') else { continue };
+            if matches!(key.trim().trim_matches(['"', '\'']), "build" | "package.build") {
+                let named = value.split(['"', '\'']).nth(1).unwrap_or_default();
+                self.follow(path, OsStr::new(named), BY_CARGO)?;
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Every change with what stands against it: what a person decides about, and what an apply obeys.
 
 use crate::change::{Change, Changes, Forged, NodeKind, What};
+use crate::choose::{Choice, Verdict};
 use crate::compare::Repository;
 use crate::conflict::{Since, conflict, doubt, moved, unsettled};
 use crate::content::read_bounded;
@@ -16,7 +17,7 @@ use crate::sides::Sides;
 use crate::sighted::Sightings;
 use crate::store::StoreError;
 use crate::workspace::Workspace;
-use crate::{compare, known, onto, renames};
+use crate::{choose, compare, known, onto, renames};
 use polder_sys::tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -248,6 +249,15 @@ impl Review {
         let patterns = Patterns::new(patterns).map_err(named)?;
         let chosen = |item: &&Item| patterns.is_empty() || item.change.paths().any(|path| patterns.has(path));
         Ok(self.items.iter().filter(chosen).collect())
+    }
+
+    /// What would become of every change if all of them were asked for, with what this choice forces and includes.
+    pub fn stands(&self, choice: &Choice) -> Result<BTreeMap<Relative, Verdict>, StoreError> {
+        let Choice { include_held, force, .. } = choice.clone();
+        let named = |source| StoreError::Io { what: "read the patterns", name: choice.force.join(" "), source };
+        let all = Choice { include_held, force, ..Choice::everything() };
+        let verdicts = choose::judge(self, &all).map_err(named)?;
+        Ok(self.items.iter().map(|item| item.change.path.clone()).zip(verdicts).collect())
     }
 
     /// The change of an item's content.

@@ -4,7 +4,7 @@ use crate::known::Stamp;
 use crate::relative::{Relative, Wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// One step. All of them are such that taking one twice is the same as taking it once.
@@ -60,9 +60,16 @@ pub(crate) enum BeforeKind {
     Symlink { target: Target },
 }
 
-/// Where a symbolic link points: any bytes.
+/// Where a symbolic link points: any bytes. As text where it is text, else as hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target(pub(crate) OsString);
+pub struct Target(pub(crate) OsString);
+
+impl Target {
+    /// The target of a link.
+    pub fn of(target: &OsStr) -> Self {
+        Self(target.to_owned())
+    }
+}
 
 impl Serialize for Target {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

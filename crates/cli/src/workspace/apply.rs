@@ -102,6 +102,9 @@ fn as_text(applied: &Applied) -> String {
             _ => String::new(),
         };
         lines.push(format!("{word} {what}{why}{bits}"));
+        if let (Some(note), Verdict::Taken) = (item.note, verdict) {
+            lines.push(format!("  note: {note}"));
+        }
     }
     lines.extend(applied.forged.iter().map(|forged| format!("refused {}: {}", shown(&forged.path), forged.why)));
     if lines.is_empty() {

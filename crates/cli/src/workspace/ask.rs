@@ -3,7 +3,7 @@
 use super::paint::{self, Paint};
 use super::{print, shown};
 use crate::exit::Failure;
-use polder_workspace::{Choice, Review, Text};
+use polder_workspace::{Choice, Review, Text, Verdict};
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
 
@@ -27,8 +27,14 @@ pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Fai
     let paint = Paint::for_stdout();
     let mut chosen = Choice { paths: Vec::new(), ..choice.clone() };
     let items = review.only(&choice.paths)?;
-    'items: for item in items.iter().filter(|item| item.refused.is_none()) {
+    let stands = review.stands(&choice)?;
+    'items: for item in items {
         let text = review.text(item);
+        if let Some(Verdict::Held(_) | Verdict::Conflict(_) | Verdict::Refused(_)) = stands.get(&item.change.path) {
+            // Nothing that is answered here would take it: the notes say why, and apply says what does.
+            print(&paint::item(item, &Text::None, paint))?;
+            continue;
+        }
         let Text::Hunks(hunks) = &text else {
             print(&paint::item(item, &text, paint))?;
             match answer("apply this change")? {

@@ -29,7 +29,7 @@ fn node(node: &Node) -> Value {
     let mut told =
         json!({"kind": node.kind.name(), "mode": format!("{:04o}", node.stat.mode), "size_bytes": node.stat.size});
     if let NodeKind::Symlink(target) = &node.kind {
-        told["target"] = json!(target.to_string_lossy());
+        told["target"] = serde_json::to_value(polder_workspace::Target::of(target)).unwrap_or(Value::Null);
     }
     told
 }

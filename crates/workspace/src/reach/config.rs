@@ -8,6 +8,8 @@ pub(super) enum Named {
     BesideConfiguration(Vec<u8>),
     /// From the top of the tree, where git runs programs.
     InTree(Vec<u8>),
+    /// A word that is a file at the top of the tree, if there is one.
+    Word(Vec<u8>),
 }
 
 /// Everything that is named in this text.
@@ -32,13 +34,18 @@ pub(super) fn named(text: &[u8]) -> Vec<Named> {
             // A program with its arguments, perhaps by way of a shell.
             _ => {
                 let words = value.split(|c: char| c.is_whitespace() || "'`;|&()<>!$=".contains(c));
-                let paths = words.filter(|word| word.contains('/') && !word.contains("://"));
-                found.extend(paths.map(|word| Named::InTree(word.as_bytes().to_vec())));
+                let words = words.filter(|word| !word.is_empty() && !word.contains("://"));
+                found.extend(words.map(|word| match word.contains('/') {
+                    true => Named::InTree(word.as_bytes().to_vec()),
+                    false => Named::Word(word.as_bytes().to_vec()),
+                }));
             }
         }
     }
     found.retain(|named| match named {
-        Named::BesideConfiguration(path) | Named::InTree(path) => !path.is_empty() && !path.starts_with(b"~"),
+        Named::BesideConfiguration(path) | Named::InTree(path) | Named::Word(path) => {
+            !path.is_empty() && !path.starts_with(b"~")
+        }
     });
     found
 }
@@ -54,15 +61,23 @@ mod tests {
             [remote \"origin\"]\n url = https://example.com/x\n[alias]\n st = \"!tools/st --x\"\n[core] HOOKSPATH=a\\\nb\n";
         let tree = |path: &str| Named::InTree(path.into());
         let beside = |path: &str| Named::BesideConfiguration(path.into());
+        let word = |word: &str| Named::Word(word.into());
         let expected = [
             tree("tools/hooks"),
+            word("false"),
             beside("../.gitshared"),
             beside("more"),
+            word("sh"),
             tree("./scripts/clean.sh"),
+            word("%f"),
             tree("tools/st"),
+            word("--x"),
             tree("ab"),
         ];
         assert_eq!(named(text), expected);
-        assert!(named(b"[core]\n bare = true\n hooksPath =\n[include] path = ~/x\n").is_empty());
+        assert_eq!(
+            named(b"[core]\n hooksPath =\n[include] path = ~/x\n fsmonitor = sh fsm.sh"),
+            [word("sh"), word("fsm.sh")]
+        );
     }
 }

@@ -513,3 +513,19 @@ fn what_a_killed_run_wrote_is_judged_from_the_beginning_on_however_late() {
     assert!(item("d/f").conflict.is_some(), "{:?}", item("d/f"));
     assert!(item("x").note.is_some_and(|note| note.contains("comes back")), "{:?}", item("x"));
 }
+
+#[test]
+fn an_empty_directory_of_the_user_stays() {
+    let made = scene(&[("d/x", "x")]);
+    in_run(&made, made.workspace(), &[Operation::Remove("d".into())], || {});
+    fs::create_dir(made.root().join("d/mine")).unwrap();
+    made.apply(&Choice::everything());
+    assert!(made.root().join("d/mine").is_dir() && !made.root().join("d/x").exists());
+    let again = scene(&[("c/x", "x")]);
+    in_run(&again, again.workspace(), &[Operation::Remove("c".into())], || {});
+    again.apply(&Choice::everything());
+    assert!(!again.root().join("c").exists(), "the control: it was removed");
+    fs::create_dir(again.root().join("c")).unwrap();
+    again.apply(&Choice::everything());
+    assert!(again.root().join("c").is_dir());
+}

@@ -1,14 +1,14 @@
 //! Taking a part: some paths, some hunks of a file, and what is held back.
 
 use crate::operations::Operation;
-use crate::overlay::in_overlay;
+use crate::overlay::{in_overlay, in_overlay_unseen};
 use crate::scene::Scene;
 use polder_workspace::{ApplyError, Choice, Relative, Text, Unwatched, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 fn lines(changed: &[(usize, &str)]) -> String {
@@ -143,6 +143,98 @@ fn what_a_held_name_of_the_tree_leads_to_is_held_too() {
     }
     let review = scene.workspace().review().unwrap();
     assert!(review.items.iter().all(|item| item.held.is_none()), "{:?}", review.items);
+}
+
+fn held(scene: &Scene) -> Vec<String> {
+    let review = scene.workspace().review().unwrap();
+    let held = review.items.iter().filter(|item| item.held.is_some());
+    held.map(|item| item.change.path.as_path().display().to_string()).collect()
+}
+
+#[test]
+fn programs_are_held_wherever_the_configuration_lies_that_names_them() {
+    let scene = Scene::new();
+    let named = ["deep/in.sh", "fsm.sh", "lnk/t.sh", "sub/t/fs.sh", "tools/w.sh", "x/tools/gen.rs"];
+    for path in named.iter().chain(&["plain.sh", "sh/inner", "x/src/gen.rs"]) {
+        scene.host(path, "old");
+        scene.layer(path, "evil");
+    }
+    let says = |key: &str| format!("[core]\n\tfsmonitor = {key}\n");
+    scene.host(".git/config", &format!("{}[include]\n\tpath = ../a.inc\n", says("sh fsm.sh")));
+    scene.host("a.inc", "[include]\n\tpath = b.inc\n[include]\n\tpath = a.inc\n");
+    scene.host("b.inc", &says("./deep/in.sh"));
+    scene.host(".git/config.worktree", "[diff]\n\texternal = tools/w.sh\n");
+    scene.host(".git/modules/sub/config", &says("./t/fs.sh"));
+    scene.host("sub/.git", "gitdir: ../.git/modules/sub\n");
+    scene.host("real/commondir", "../common\n");
+    scene.host("common/config", &says("./t.sh"));
+    symlink("../real", scene.root().join("lnk/.git")).unwrap();
+    scene.host("x/Cargo.toml", "[package]\nname = \"x\"\nbuild = \"tools/gen.rs\"\n");
+    assert_eq!(held(&scene), named);
+    // The control: the same changes without what names them.
+    for path in [".git/config", ".git/config.worktree", "sub/.git", "lnk/.git", "x/Cargo.toml"] {
+        fs::remove_file(scene.root().join(path)).unwrap();
+    }
+    assert_eq!(held(&scene), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_moved_to_a_name_that_is_executed_is_held_as_what_is_written_there() {
+    let contents = [
+        ("package.json", "{\"scripts\":{\"postinstall\":\"evil\"}}"),
+        ("Cargo.toml", "[package]\nname = \"x\"\nbuild = \"evil.rs\"\n"),
+        (".gitattributes", "* filter=evil\n"),
+        ("pyproject.toml", "[build-system]\nrequires = [\"evil\"]\n"),
+        ("composer.json", "{\"scripts\":{\"x\":\"evil\"}}"),
+    ];
+    for (name, text) in contents {
+        let scene = Scene::new();
+        scene.host("data.txt", text);
+        in_overlay(&scene, &[Operation::Rename("data.txt".into(), name.into())]);
+        let review = scene.workspace().review().unwrap();
+        assert_eq!(review.items[0].change.what.name(), "renamed", "{name}");
+        assert_eq!(held(&scene), [name]);
+        // The control: the same file under another name.
+        let scene = Scene::new();
+        scene.host("data.txt", text);
+        in_overlay(&scene, &[Operation::Rename("data.txt".into(), "other.txt".into())]);
+        assert_eq!(held(&scene), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn what_the_command_closed_to_everybody_is_reviewed_and_applied_with_the_rest() {
+    let scene = Scene::new();
+    for path in ["closed", "plain", "dir/x"] {
+        scene.host(path, "old");
+    }
+    let write = |path: &str| Operation::Write(path.into(), "new".into());
+    let operations =
+        [write("closed"), write("plain"), Operation::Bits("closed".into(), 0), Operation::Bits("dir".into(), 0o711)];
+    in_overlay_unseen(&scene, &operations);
+    let applied = scene.apply(&Choice::everything());
+    assert!(applied.items.iter().all(|(_, verdict)| *verdict == Verdict::Taken), "{applied:?}");
+    fs::set_permissions(scene.root().join("closed"), fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(fs::read_to_string(scene.root().join("closed")).unwrap(), "new");
+}
+
+#[test]
+fn some_hunks_of_a_file_bring_no_other_bits_with_them() {
+    let scene = Scene::new();
+    let lines: Vec<String> = (0..40).map(|number| format!("line {number}")).collect();
+    scene.host("file", &lines.join("\n"));
+    let mut changed = lines.clone();
+    (changed[0], changed[39]) = ("first".to_owned(), "last".to_owned());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let before = mode(&scene.root().join("file"));
+    in_overlay(&scene, &[Operation::Write("file".into(), changed.join("\n")), Operation::Bits("file".into(), 0o755)]);
+    let hunks = [(Relative::new(Path::new("file")).unwrap(), [1].into())].into();
+    scene.apply(&Choice { hunks, ..Choice::everything() });
+    let text = fs::read_to_string(scene.root().join("file")).unwrap();
+    assert!(text.starts_with("first") && text.ends_with("line 39"), "{text}");
+    assert_eq!(mode(&scene.root().join("file")), before);
+    scene.apply(&Choice::everything());
+    assert_eq!(mode(&scene.root().join("file")), 0o755);
 }
 
 #[test]

@@ -13,6 +13,8 @@ use std::process::Command;
 
 /// What the second process is told.
 const CHILD: &str = "POLDER_TEST_OVERLAY";
+/// That it is to look at nothing in the end.
+const UNSEEN: &str = "POLDER_TEST_OVERLAY_UNSEEN";
 
 /// The part that runs with the overlay mounted: does the operations and writes down what it sees.
 #[test]
@@ -25,7 +27,10 @@ fn child() {
     for operation in &operations {
         perform(&dir.join("merged"), operation);
     }
-    fs::write(dir.join("seen"), serde_json::to_string(&snapshot(&dir.join("merged"))).unwrap()).unwrap();
+    // Who closed something to everybody has nothing to see.
+    if std::env::var_os(UNSEEN).is_none() {
+        fs::write(dir.join("seen"), serde_json::to_string(&snapshot(&dir.join("merged"))).unwrap()).unwrap();
+    }
 }
 
 /// Does operations over the tree of a scene, as a command in a sandbox would. Returns what the command saw in the end.
@@ -33,8 +38,18 @@ pub(crate) fn in_overlay(scene: &Scene, operations: &[Operation]) -> Snapshot {
     in_layers(scene, &scene.workspace().layers(), operations)
 }
 
+/// The same by a command that looks at nothing in the end.
+pub(crate) fn in_overlay_unseen(scene: &Scene, operations: &[Operation]) {
+    start(scene, &scene.workspace().layers(), operations, Some((UNSEEN, "1")));
+}
+
 /// The same over the layers of a workspace.
 pub(crate) fn in_layers(scene: &Scene, layers: &Layers, operations: &[Operation]) -> Snapshot {
+    start(scene, layers, operations, None);
+    serde_json::from_str(&fs::read_to_string(scene.dir.join("seen")).unwrap()).unwrap()
+}
+
+fn start(scene: &Scene, layers: &Layers, operations: &[Operation], told: Option<(&str, &str)>) {
     fs::write(scene.dir.join("operations"), serde_json::to_string(operations).unwrap()).unwrap();
     let root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let options = format!(
@@ -50,6 +65,7 @@ pub(crate) fn in_layers(scene: &Scene, layers: &Layers, operations: &[Operation]
         .arg(scene.dir.join("merged"))
         .arg(std::env::current_exe().unwrap())
         .env(CHILD, &scene.dir)
+        .envs(told)
         .output()
         .unwrap();
     assert!(
@@ -58,7 +74,6 @@ pub(crate) fn in_layers(scene: &Scene, layers: &Layers, operations: &[Operation]
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    serde_json::from_str(&fs::read_to_string(scene.dir.join("seen")).unwrap()).unwrap()
 }
 
 /// The same from beginning to end, as a run: nobody else has the workspace, and its end is noted. `during` happens on the host
