@@ -108,6 +108,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         Claimed::Interrupted(signal) => return Ok(not_begun(Ending::Interrupted(signal), None, &mut teller)),
     };
     let mut apart = Apart::intend(fitted.plan(), fitted.host(), signals)?;
+    if let Some(warning) = apart.as_ref().and_then(Apart::warning) {
+        let _ = teller.tell(EventKind::Warning(warning));
+    }
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();

@@ -15,6 +15,7 @@ use polder_workspace::{Begin, Ended, Keep, Mode, Name, NameError, RunLock, Store
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,6 +198,21 @@ impl<'a> Apart<'a> {
     /// What the engine will show.
     pub(crate) fn layers(&self) -> Layers {
         self.layers.clone()
+    }
+
+    /// What a layer cannot do here, in words. The kernel copies a file with its group before it can be changed, and in a
+    /// sandbox of an ordinary user no group exists but the user's own.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let (uid, gid) = polder_sys::wait::effective_ids();
+        let root = self.host.tree.root.as_path();
+        let group = std::fs::metadata(root).ok()?.gid();
+        (self.mode == Mode::Cow && uid != 0 && group != gid).then(|| {
+            format!(
+                "`{}` belongs to the group {group}, which is not yours: what belongs to it cannot be changed on a layer \
+                 (\"Value too large for defined data type\"); `--worktree` copies what git knows, as your own",
+                root.display()
+            )
+        })
     }
 
     /// Makes it, and gives its lock once more: the workspace is taken until both are let go of.
