@@ -190,9 +190,10 @@ fn settle(made: Option<(NetNamespace, OwnedFd)>, control: BorrowedFd<'_>) -> Res
 
 /// What every Linux engine's shim does on the ground it finds: gives everything up and starts the command.
 fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Result<Begun<'a>, Record> {
-    let Settled { inside, streams, kept, mask } = settled;
+    let Settled { inside, streams, kept: [kept, held], mask } = settled;
     give_up(&inside).map_err(failed)?;
     let stage = |stage| move |errno| failed(Failure { stage, index: 0, errno });
+    let kept = [above_streams(kept), above_streams(held)];
     match inside.command.terminal {
         None => place_stdio(streams),
         Some(size) => {
@@ -203,7 +204,11 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     .map_err(stage(Stage::Terminal))?;
     // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
     // Nobody closes what is kept: it ends with us.
-    let [kept, held] = kept.map(|kept| kept.map_or(control.as_raw_fd(), IntoRawFd::into_raw_fd));
+    let number = |kept: Result<Option<OwnedFd>, Errno>| {
+        kept.map(|kept| kept.map_or(control.as_raw_fd(), IntoRawFd::into_raw_fd)).map_err(stage(Stage::Descriptors))
+    };
+    let [kept, held] = kept.map(number);
+    let (kept, held) = (kept?, held?);
     close_all_but([control.as_raw_fd(), kept, held]).map_err(stage(Stage::Descriptors))?;
 
     let listener = Listener::new(&inside, mask).map_err(stage(Stage::Seccomp))?;
@@ -339,22 +344,28 @@ pub(crate) fn block_all_signals() {
 }
 
 /// The command's three streams, at their numbers and without close-on-exec.
-fn place_stdio(streams: [Option<OwnedFd>; 3]) -> Result<(), Errno> {
-    let mut streams = streams.map(|stream| stream.ok_or(Errno(libc::EBADF)));
+fn place_stdio(mut streams: [Option<OwnedFd>; 3]) -> Result<(), Errno> {
     // All above 2 first, so that none is overwritten before it is placed.
-    for stream in &mut streams {
-        let number = stream.as_ref().map_err(|errno| *errno)?.as_raw_fd();
-        if number <= 2 {
-            // SAFETY: plain numbers; the result is a new descriptor.
-            *stream = check_fd(i64::from(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) }));
-        }
-    }
+    let streams =
+        [above_streams(streams[0].take())?, above_streams(streams[1].take())?, above_streams(streams[2].take())?];
     for (number, stream) in streams.iter().enumerate() {
-        let stream = stream.as_ref().map_err(|errno| *errno)?;
+        let stream = stream.as_ref().ok_or(Errno(libc::EBADF))?;
         // SAFETY: plain numbers.
         check_int(unsafe { libc::dup2(stream.as_raw_fd(), number as RawFd) })?;
     }
     Ok(())
+}
+
+/// The same descriptor with a number that no stream has: a caller may have closed its own, and what is handed over gets the
+/// lowest numbers that are free.
+fn above_streams(descriptor: Option<OwnedFd>) -> Result<Option<OwnedFd>, Errno> {
+    match descriptor {
+        Some(low) if low.as_raw_fd() <= 2 => {
+            // SAFETY: plain numbers; the result is a new descriptor.
+            check_fd(i64::from(unsafe { libc::fcntl(low.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) })).map(Some)
+        }
+        high => Ok(high),
+    }
 }
 
 /// A terminal from the sandbox's own `/dev/pts`, so that it has a name inside; the caller gets its other side.
@@ -552,5 +563,23 @@ fn ended(status: i32) -> Record {
         e: usage.ru_maxrss as u64,
         f: if full { FLAG_DISK_FULL } else { 0 },
         ..Record::new(Tag::Ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::above_streams;
+    use std::fs::File;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+    #[test]
+    fn what_is_kept_never_has_the_number_of_a_stream() {
+        let high: OwnedFd = File::open("/dev/null").unwrap().into();
+        let number = high.as_raw_fd();
+        assert_eq!(above_streams(Some(high)).unwrap().unwrap().as_raw_fd(), number, "it stays where it is");
+        // SAFETY: nobody else in this process reads what it is told.
+        let low = unsafe { OwnedFd::from_raw_fd(0) };
+        assert!(above_streams(Some(low)).unwrap().unwrap().as_raw_fd() > 2);
+        assert!(above_streams(None).unwrap().is_none());
     }
 }
