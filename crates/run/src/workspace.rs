@@ -205,8 +205,9 @@ impl<'a> Apart<'a> {
     pub(crate) fn warning(&self) -> Option<String> {
         let (uid, gid) = polder_sys::wait::effective_ids();
         let root = self.host.tree.root.as_path();
-        let group = std::fs::metadata(root).ok()?.gid();
-        (self.mode == Mode::Cow && uid != 0 && group != gid).then(|| {
+        let tree = std::fs::metadata(root).ok()?;
+        let group = tree.gid();
+        (self.mode == Mode::Cow && uid != 0 && tree.uid() == uid && group != gid).then(|| {
             format!(
                 "`{}` belongs to the group {group}, which is not yours: what belongs to it cannot be changed on a layer \
                  (\"Value too large for defined data type\"); `--worktree` copies what git knows, as your own",
