@@ -177,7 +177,8 @@ impl<'a> Apart<'a> {
             WorkspaceMode::Cow => Mode::Cow,
             WorkspaceMode::Worktree => Mode::Worktree,
         };
-        let store = open_store(&host.environment, &host.user.home)?;
+        // What others left there is looked at when the workspace is made, while somebody else builds the sandbox.
+        let store = Store::find_place(&store_place(&host.environment, &host.user.home)?)?;
         for shown in &plan.files.shown {
             if store.place().starts_with(shown.host.as_path()) {
                 let (shown, store) = (shown.host.as_path().to_owned(), store.place().to_owned());
@@ -235,6 +236,7 @@ impl<'a> Apart<'a> {
     /// Begins it. That can mean to wait for another run of this process.
     fn begin(&self) -> Result<Begun, WorkspaceError> {
         let (plan, host) = (&*self.plan, &*self.host);
+        self.store.tidy();
         let asked = &plan.workspace.value;
         let root = host.tree.root.as_path();
         let parent = asked.from.as_ref().map(|name| name.parse::<Name>()).transpose()?;
@@ -311,9 +313,12 @@ fn keep_of(plan: &Plan) -> Keep {
 
 /// The store of workspaces for a caller.
 pub(crate) fn open_store(environment: &BTreeMap<OsString, OsString>, home: &Path) -> Result<Store, WorkspaceError> {
+    Ok(Store::open(&store_place(environment, home)?)?)
+}
+
+fn store_place(environment: &BTreeMap<OsString, OsString>, home: &Path) -> Result<PathBuf, WorkspaceError> {
     let home = home.join(".local/state/polder/workspaces");
-    let place = Store::place_for(environment).or_else(|| home.is_absolute().then_some(home));
-    Ok(Store::open(&place.ok_or(WorkspaceError::NoPlace)?)?)
+    Store::place_for(environment).or_else(|| home.is_absolute().then_some(home)).ok_or(WorkspaceError::NoPlace)
 }
 
 /// Whether another run of this process has the workspace, such as a step at the same time: it will be free, and nobody but us

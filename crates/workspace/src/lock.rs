@@ -44,6 +44,11 @@ impl RunLock {
         self.after = Before::Killed;
     }
 
+    /// Lets it go where nobody comes after us: the file is gone.
+    pub(crate) fn let_go_for_good(mut self) {
+        self.leave_as_killed();
+    }
+
     /// When it was taken: its file is written then, and not again.
     pub(crate) fn taken(&self) -> io::Result<Moment> {
         Ok(stat_of(self.file.as_fd())?.changed)

@@ -213,6 +213,18 @@ impl Store {
 
     /// Opens the store, and makes it where it does not exist. Nobody but the caller may be able to write there.
     pub fn open(place: &Path) -> Result<Self, StoreError> {
+        let store = Self::find_place(place)?;
+        store.tidy();
+        Ok(store)
+    }
+
+    /// Ends what somebody who was killed left in the store. What cannot be ended now is met again the next time.
+    pub fn tidy(&self) {
+        self.sweep(leftover::clear(&self.place, self.directory.as_fd()));
+    }
+
+    /// The same as [`Store::open`] for whoever tidies later.
+    pub fn find_place(place: &Path) -> Result<Self, StoreError> {
         let fault = |source| StoreError::Io { what: "open", name: place.display().to_string(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(place).map_err(fault)?;
         let (place, directory) = resolve(place).map_err(fault)?;
@@ -226,12 +238,7 @@ impl Store {
         };
         match why {
             Some(why) => Err(StoreError::Unsafe { place, why }),
-            None => {
-                let passing = leftover::clear(&place, directory.as_fd());
-                let store = Self { place, directory };
-                store.sweep(passing);
-                Ok(store)
-            }
+            None => Ok(Self { place, directory }),
         }
     }
 

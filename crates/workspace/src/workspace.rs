@@ -289,7 +289,7 @@ impl Workspace {
             remove_marks(work.as_fd());
         }
         let removed = self.remove_usual(&gone).or_else(|_| remove_tree(&gone)).map_err(fault);
-        drop(lock);
+        lock.let_go_for_good();
         removed
     }
 
