@@ -96,6 +96,8 @@ impl Workspace {
         });
         let too_many_copies = copies > count(&|change| change.what == What::Deleted && is_file(&change.before));
         let sighted = Sightings::read(&self.place).map_err(self.fault("read what was seen of the tree of"))?;
+        // What nobody saw is in doubt.
+        let sighted = sighted.unwrap_or_else(Sightings::none);
         let root = tree::stat_of(sides.tree.as_fd()).map_err(self.fault("look at the tree of"))?;
         let began = self.about.began;
         let unsettled = unsettled(&found, &root, began.moment_on(file_system));

@@ -63,14 +63,14 @@ impl Sightings {
         self.0.get(path).copied()
     }
 
-    /// What earlier runs saw. A note that was not written to its end says nothing, and what nobody saw is in doubt.
-    pub(crate) fn read(place: &Path) -> io::Result<Self> {
+    /// What earlier runs saw; none where their note was not written to its end, as after a power failure.
+    pub(crate) fn read(place: &Path) -> io::Result<Option<Self>> {
         match fs::read(place.join(FILE)) {
             Ok(text) => {
-                let entries: Vec<(Relative, Sighted)> = serde_json::from_slice(&text).unwrap_or_default();
-                Ok(Self(entries.into_iter().collect()))
+                let entries: Option<Vec<(Relative, Sighted)>> = serde_json::from_slice(&text).ok();
+                Ok(entries.map(|entries| Self(entries.into_iter().collect())))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::none()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Self::none())),
             Err(error) => Err(error),
         }
     }
@@ -85,7 +85,10 @@ impl Sightings {
 
 /// What is known about one workspace is known about another that begins with its changes.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    Sightings::read(from)?.write(to)
+    match fs::copy(from.join(FILE), to.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 impl Workspace {
@@ -97,8 +100,12 @@ impl Workspace {
         }
         // Whoever removed the whole tree has nothing to apply to.
         let Ok(Sides { layer, tree, base: _ }) = self.sides() else { return Ok(()) };
+        let (earlier, since) = match Sightings::read(&self.place)? {
+            Some(earlier) => (earlier, since),
+            // Nobody knows who wrote what, so all of it is judged from the beginning on.
+            None => (Sightings::none(), self.about.began),
+        };
         let since = since.moment_on(tree::file_system(tree.as_fd())?);
-        let earlier = Sightings::read(&self.place)?;
         let mut look = Look { since, earlier: &earlier, seen: BTreeMap::new() };
         look.directory(layer.as_fd(), tree.as_fd(), None, 0)?;
         let seen = Sightings(look.seen);

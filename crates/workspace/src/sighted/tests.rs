@@ -33,12 +33,12 @@ fn in_what_was_not_there_nothing_was() {
 fn a_note_is_read_as_it_was_written_and_half_a_note_says_nothing() {
     let place = std::env::temp_dir().join(format!("polder-sighted-{}", std::process::id()));
     fs::create_dir_all(&place).unwrap();
-    assert_eq!(Sightings::read(&place).unwrap(), Sightings::none());
+    assert_eq!(Sightings::read(&place).unwrap(), Some(Sightings::none()));
     let seen = sightings(&[("a", THERE), ("b/c", Sighted::Unsure), ("d", Sighted::Nothing)]);
     seen.write(&place).unwrap();
-    assert_eq!(Sightings::read(&place).unwrap(), seen);
+    assert_eq!(Sightings::read(&place).unwrap(), Some(seen));
     let text = fs::read_to_string(place.join(super::FILE)).unwrap();
     fs::write(place.join(super::FILE), &text[..text.len() / 2]).unwrap();
-    assert_eq!(Sightings::read(&place).unwrap(), Sightings::none());
+    assert_eq!(Sightings::read(&place).unwrap(), None);
     fs::remove_dir_all(place).unwrap();
 }

@@ -529,3 +529,15 @@ fn an_empty_directory_of_the_user_stays() {
     again.apply(&Choice::everything());
     assert!(again.root().join("c").is_dir());
 }
+
+#[test]
+fn a_note_that_was_lost_is_no_first_look() {
+    let lost = scene(&[("x", "old"), ("other", "old")]);
+    let anew = [Operation::Remove("x".into()), write("x", "rewritten")];
+    in_run(&lost, lost.workspace(), &anew, || {});
+    fs::write(lost.workspace().place().join("sighted.json"), "[[\"x\"").unwrap();
+    fs::remove_file(lost.root().join("x")).unwrap();
+    until_the_clock_ticks(&lost, "");
+    another_run(&lost);
+    assert_eq!(told(&lost, "x"), (Verdict::Taken, true), "nobody can tell any more, and that is told");
+}
