@@ -48,6 +48,8 @@ pub(crate) struct About {
     pub(crate) root: PathBuf,
     pub(crate) device: u64,
     pub(crate) inode: u64,
+    /// When the directory came to be, where the file system tells: numbers are given out again.
+    pub(crate) born: Option<Born>,
     pub(crate) mode: Mode,
     /// The clock of the file systems when the workspace began: what changed on the host at or after it is a conflict.
     pub(crate) began: Began,
@@ -58,6 +60,9 @@ pub(crate) struct About {
     /// The repositories of a worktree that has several, the tree's own first; empty where it has one.
     pub(crate) projects: Vec<ProjectRoot>,
 }
+
+/// Seconds since 1970 and nanoseconds at which a directory came to be.
+pub(crate) type Born = (u64, u32);
 
 /// One of several repositories: the directory inside, and the tree by path and by what the path meant in the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +115,8 @@ struct Form {
     root: Wire,
     device: u64,
     inode: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    born: Option<Born>,
     mode: String,
     began_tick: (i64, i64),
     began_fine: (i64, i64),
@@ -130,7 +137,7 @@ struct ProjectForm {
 
 impl About {
     pub(crate) fn to_text(&self) -> String {
-        let Self { name, root, device, inode, mode, began, parent, hidden, projects } = self;
+        let Self { name, root, device, inode, born, mode, began, parent, hidden, projects } = self;
         let projects = projects.iter().map(|ProjectRoot { name, root, device, inode }| ProjectForm {
             name: name.clone(),
             root: Wire::of(root.as_os_str()),
@@ -144,6 +151,7 @@ impl About {
             root: Wire::of(root.as_os_str()),
             device: *device,
             inode: *inode,
+            born: *born,
             mode: mode.name().to_owned(),
             began_tick: pair(began.tick),
             began_fine: pair(began.fine),
@@ -157,7 +165,8 @@ impl About {
     pub(crate) fn from_text(text: &str) -> io::Result<Self> {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
         let form: Form = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        let Form { version, name, root, device, inode, mode, began_tick, began_fine, parent, hidden, projects } = form;
+        let Form { version, name, root, device, inode, born, mode, began_tick, began_fine, parent, hidden, projects } =
+            form;
         if version != VERSION {
             return Err(wrong(format!("it has version {version}, and this polder knows {VERSION}")));
         }
@@ -176,6 +185,7 @@ impl About {
             root: path_of(root)?,
             device,
             inode,
+            born,
             mode: mode.ok_or_else(|| wrong("its mode is not known".to_owned()))?,
             began: Began { tick: moment(began_tick), fine: moment(began_fine) },
             parent: parent.map(name_of).transpose()?,

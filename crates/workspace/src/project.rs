@@ -157,6 +157,7 @@ impl Workspace {
             root: root.clone(),
             device: *device,
             inode: *inode,
+            born: None,
             hidden: hidden.collect(),
             projects: Vec::new(),
             ..self.about.clone()

@@ -10,6 +10,7 @@ use crate::lock::{self, Asked, RunLock};
 use crate::name::Name;
 use crate::project;
 use crate::remove::remove_tree;
+use crate::sides::born;
 use crate::sighted;
 use crate::workspace::{ABOUT, UPPER, WORK, Workspace, base_at};
 use crate::worktree::{self, BASE, Capture, Captured, WorktreeError};
@@ -271,8 +272,8 @@ impl Store {
     pub fn begin(&self, begin: Begin<'_>) -> Result<Workspace, StoreError> {
         let Begin { root, name, mode, parent, capture } = begin;
         let fault = |source| StoreError::Io { what: "begin a workspace of", name: root.display().to_string(), source };
-        let (root, tree) = resolve(root).map_err(fault)?;
-        let tree = tree::stat_of(tree.as_fd()).map_err(fault)?;
+        let (root, opened) = resolve(root).map_err(fault)?;
+        let tree = tree::stat_of(opened.as_fd()).map_err(fault)?;
         if self.place.starts_with(&root) {
             return Err(StoreError::StoreInside { root, store: self.place.clone() });
         }
@@ -291,7 +292,7 @@ impl Store {
                 if !shared {
                     continue;
                 }
-                if (workspace.about.device, workspace.about.inode) != (tree.device, tree.inode) {
+                if !workspace.began_with(opened.as_fd()).map_err(fault)? {
                     return Err(StoreError::Replaced { name: chosen, root });
                 }
                 if workspace.about.mode != mode {
@@ -300,7 +301,7 @@ impl Store {
                 workspace.must_have(asked)?;
                 return Ok(workspace);
             }
-            let (device, inode) = (tree.device, tree.inode);
+            let (device, inode, born) = (tree.device, tree.inode, born(opened.as_fd()).map_err(fault)?);
             let before = parent.as_ref().map(|parent| self.before(parent, &root, mode)).transpose()?;
             if let Some((before, _)) = &before {
                 before.must_have(asked)?;
@@ -312,7 +313,7 @@ impl Store {
             let since = before.as_ref().map(|(before, _)| before.about.began);
             let about = |began| {
                 let began = since.unwrap_or(began);
-                About { name: chosen, root, device, inode, mode, began, parent, hidden, projects }
+                About { name: chosen, root, device, inode, born, mode, began, parent, hidden, projects }
             };
             let base = match (mode, &before, capture) {
                 (Mode::Cow, _, _) => Base::Tree,

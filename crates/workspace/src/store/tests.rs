@@ -182,6 +182,25 @@ fn what_was_not_changed_does_not_stay_unless_it_is_asked_for() {
 }
 
 #[test]
+fn a_directory_that_was_made_again_is_another_one_whatever_number_it_got() {
+    let scratch = Scratch::new("again");
+    let number = |path: PathBuf| fs::metadata(path).unwrap().ino();
+    let workspace = scratch.begin(Some("task")).unwrap();
+    let before = number(scratch.root());
+    assert!(scratch.begin(Some("task")).is_ok() && workspace.review().is_ok(), "the control: it is the same one");
+    // Some file systems give the number out again at once.
+    for _ in 0..20 {
+        fs::remove_dir_all(scratch.root()).unwrap();
+        fs::create_dir(scratch.root()).unwrap();
+        if number(scratch.root()) == before {
+            break;
+        }
+    }
+    assert!(matches!(scratch.begin(Some("task")), Err(StoreError::Replaced { .. })));
+    assert!(matches!(workspace.review(), Err(StoreError::Replaced { .. })));
+}
+
+#[test]
 fn a_name_of_a_directory_that_was_replaced_is_refused() {
     let scratch = Scratch::new("replaced");
     scratch.begin(Some("task")).unwrap();
