@@ -66,8 +66,11 @@ pub struct Applied {
 /// How an interrupted apply ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// Everything is in place.
-    Applied,
+    /// Everything is in place, but for paths that somebody else changed meanwhile.
+    Applied {
+        /// Those paths, which were left alone.
+        left: Vec<Relative>,
+    },
     /// Everything is as it was, but for paths that somebody else changed meanwhile or that cannot be reached.
     NotApplied {
         /// Those paths, which were left alone.
@@ -161,7 +164,7 @@ impl Workspace {
             watch.begins(&paths_of(&steps)).map_err(failed)?;
             watch.step("write the journal").map_err(failed)?;
             let journal = Journal::begin(&self.place.join(JOURNAL), &steps).map_err(failed)?;
-            let record = Record { steps, ready: Vec::new(), left: Vec::new(), stage: Stage::Planned };
+            let record = Record::planned(steps);
             self.carry_out(&mut ground, journal, record, watch)?;
         }
         Ok(Applied { items: review.items.into_iter().zip(verdicts).collect(), forged: review.forged })
@@ -177,7 +180,16 @@ impl Workspace {
             return Ok(Settled::NotApplied { left });
         }
         self.carry_out(&mut ground, journal, record, watch)?;
-        Ok(Settled::Applied)
+        Ok(Settled::Applied { left: self.changed_since(&mut ground)? })
+    }
+
+    /// Paths of the last apply that are not as it left them.
+    fn changed_since(&self, ground: &mut Ground) -> Result<Vec<Relative>, ApplyError> {
+        let mut look = || -> io::Result<Vec<Relative>> {
+            let Some(record) = journal::read(&self.place.join(APPLIED))? else { return Ok(Vec::new()) };
+            left::changed_since(ground, &record)
+        };
+        look().map_err(|error| ApplyError::Store(self.fault("look at what was applied of")(error)))
     }
 
     /// Takes an interrupted apply back.
@@ -189,7 +201,7 @@ impl Workspace {
             // Everything is in place already; what is left is to say so.
             Stage::Applied => {
                 self.carry_out(&mut ground, journal, record, watch)?;
-                Ok(Settled::Applied)
+                Ok(Settled::Applied { left: self.changed_since(&mut ground)? })
             }
             Stage::Planned | Stage::Staged | Stage::Reverting => {
                 let left = self.take_back(&mut ground, &record, watch)?;
@@ -201,7 +213,7 @@ impl Workspace {
     /// Tells what is about to change.
     fn announce(&self, record: &Record, watch: &mut dyn Watch) -> Result<(), ApplyError> {
         let fault = |error| ApplyError::Store(self.fault("go on with the apply of")(error));
-        watch.begins(&paths_of(&record.steps)).map_err(fault)
+        watch.begins(&record.paths()).map_err(fault)
     }
 
     fn interrupted(&self) -> Result<Option<(Ground, Journal, Record)>, ApplyError> {
@@ -301,6 +313,9 @@ impl Workspace {
             known::write(&self.place, &known)?;
             watch.step("remove the journal")?;
             if stays {
+                // What is back is the user's again: a later revert looks only at the rest.
+                let back = record.paths().into_iter().filter(|path| !refused.contains(path));
+                Journal::reopen(&self.place.join(JOURNAL))?.taken_back(back)?;
                 std::fs::rename(self.place.join(JOURNAL), self.place.join(APPLIED))?;
             } else {
                 std::fs::remove_file(self.place.join(JOURNAL))?;
@@ -320,7 +335,7 @@ impl Workspace {
         let fault = |error| ApplyError::Store(self.fault("read the last apply of")(error));
         let Some(mut record) = journal::read(&done).map_err(fault)? else { return Ok(None) };
         let mut ground = Ground::open(self, self.sides()?, &record.steps.token).map_err(fault)?;
-        let paths = paths_of(&record.steps);
+        let paths = record.paths();
         watch.begins(&paths).map_err(|error| ApplyError::Store(self.fault("take back what was applied of")(error)))?;
         watch.step("open the journal").map_err(fault)?;
         std::fs::rename(&done, &active).map_err(fault)?;

@@ -6,7 +6,7 @@ use crate::known::{Known, Stamp};
 use crate::relative::Relative;
 use crate::sighted::{Sighted, Sightings};
 use polder_sys::tree::{Moment, Stat};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What decides about conflicts, besides the change itself.
@@ -45,17 +45,23 @@ impl Since<'_> {
     /// Whether a directory of the tree may be another than the one that the command saw. A directory that is renamed gets a
     /// new change time and keeps the time of its names; so does one that gets other bits, which in doubt counts as well.
     /// Where somebody noted which directory it was, the note decides.
-    fn moved(&self, path: &Relative, stat: &Stat, seen: Seen<'_>) -> bool {
+    fn moved(&self, path: &Relative, stat: &Stat, seen: Seen<'_>) -> Option<Moved> {
+        let another = |is_another: bool| is_another.then_some(Moved::Another);
+        // What came where nothing was has no earlier one to be mistaken for.
+        let came = match seen {
+            Seen::Merged(_) => Moved::Came,
+            Seen::Whole(_) => Moved::Another,
+        };
         match self.known.get(path) {
-            Some(Some(stamp)) if stamp.inode == stat.inode => return false,
+            Some(Some(stamp)) if stamp.inode == stat.inode => return None,
             // We left nothing there.
-            Some(None) => return true,
+            Some(None) => return Some(came),
             Some(Some(_)) | None => {}
         }
         match self.sighted.at(path) {
-            Some(Sighted::There { directory: Some(number) }) => return number != stat.inode,
+            Some(Sighted::There { directory: Some(number) }) => return another(number != stat.inode),
             // It came there when the run had ended.
-            Some(Sighted::Nothing | Sighted::Unsure) => return true,
+            Some(Sighted::Nothing | Sighted::Unsure) => return Some(came),
             Some(Sighted::There { directory: None }) | None => {}
         }
         let is_the_same = match seen {
@@ -65,8 +71,17 @@ impl Since<'_> {
             Seen::Merged(_) => stat.modified >= self.moment(),
             Seen::Whole(_) => false,
         };
-        stat.changed >= self.moment() && !is_the_same
+        another(stat.changed >= self.moment() && !is_the_same)
     }
+}
+
+/// What the host did to a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// It may be another than the one that the command saw: everything in it is in conflict.
+    Another,
+    /// It came where nothing was: the command saw nothing of what is in it, and what it adds is new in either.
+    Came,
 }
 
 /// What the layer did with a directory of the tree, and the kernel's note of which one it was.
@@ -79,7 +94,7 @@ enum Seen<'a> {
 }
 
 /// The directories of the tree that may be others than those that the command saw.
-pub(crate) fn moved(found: &Changes, since: Since<'_>) -> BTreeSet<Relative> {
+pub(crate) fn moved(found: &Changes, since: Since<'_>) -> BTreeMap<Relative, Moved> {
     let shared = found.shared.iter().map(|one| {
         let origin = one.origin.as_deref();
         (&one.path, &one.stat, if one.opaque { Seen::Whole(origin) } else { Seen::Merged(origin) })
@@ -88,20 +103,28 @@ pub(crate) fn moved(found: &Changes, since: Since<'_>) -> BTreeSet<Relative> {
         let before = change.before.as_ref().filter(|node| node.kind == NodeKind::Directory)?;
         (change.what != What::Mode).then_some((&change.path, &before.stat, Seen::Whole(None)))
     });
-    let moved = shared.chain(going).filter(|(path, stat, seen)| since.moved(path, stat, *seen));
-    moved.map(|(path, _, _)| path.clone()).collect()
+    let judged = shared.chain(going);
+    judged.filter_map(|(path, stat, seen)| Some((path.clone(), since.moved(path, stat, seen)?))).collect()
 }
 
 /// Why the change must not be applied without being told so, if it must not.
-pub(crate) fn conflict(change: &Change, since: Since<'_>, moved: &BTreeSet<Relative>) -> Option<String> {
-    own_conflict(change, since, moved).or_else(|| change.paths().find_map(|path| above(path, moved)))
+pub(crate) fn conflict(change: &Change, since: Since<'_>, moved: &BTreeMap<Relative, Moved>) -> Option<String> {
+    let replaces =
+        change.before.as_ref().is_some_and(|node| since.known.get(&change.path) != Some(&Some(Stamp::of(&node.stat))));
+    own_conflict(change, since, moved).or_else(|| change.paths().find_map(|path| above(path, replaces, moved)))
 }
 
-/// What stands against every change in a directory that the host put there.
-fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
+/// What stands against changes in a directory that the host put there: against all of them, or against those that replace
+/// something which is not ours.
+fn above(path: &Relative, replaces: bool, moved: &BTreeMap<Relative, Moved>) -> Option<String> {
     let mut above = path.parent_below_root();
     while let Some(directory) = above {
-        if moved.contains(&directory) {
+        let stands = match moved.get(&directory) {
+            Some(Moved::Another) => true,
+            Some(Moved::Came) => replaces,
+            None => false,
+        };
+        if stands {
             let shown = crate::visible_name(directory.as_path().as_os_str().as_encoded_bytes());
             return Some(format!("the host put another directory at `{shown}` since the run began, or worked on it"));
         }
@@ -110,7 +133,7 @@ fn above(path: &Relative, moved: &BTreeSet<Relative>) -> Option<String> {
     None
 }
 
-fn own_conflict(change: &Change, since: Since<'_>, moved: &BTreeSet<Relative>) -> Option<String> {
+fn own_conflict(change: &Change, since: Since<'_>, moved: &BTreeMap<Relative, Moved>) -> Option<String> {
     let Change { path, what, before, after: _, copied_from_tree: _ } = change;
     match (what, before) {
         (What::Added | What::Renamed { .. }, _) if had(change, since) == Had::Yes => {
@@ -119,7 +142,7 @@ fn own_conflict(change: &Change, since: Since<'_>, moved: &BTreeSet<Relative>) -
         (What::Added, _) => None,
         // What is in a directory has conflicts of its own; the directory's stamp tells of every new name in it.
         (What::Deleted, Some(node)) if node.kind == NodeKind::Directory => {
-            moved.contains(path).then(|| "the host made it or worked on it since the run began".to_owned())
+            moved.contains_key(path).then(|| "the host made it or worked on it since the run began".to_owned())
         }
         (What::Renamed { from }, Some(node)) => since.changed(from, node).then(|| {
             format!(

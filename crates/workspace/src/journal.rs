@@ -13,6 +13,7 @@ use crate::known::Stamp;
 use crate::relative::Relative;
 use crate::steps::Steps;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -41,6 +42,10 @@ enum Entry {
         left: Vec<(Relative, Option<Stamp>)>,
     },
     Reverting,
+    /// These paths are back to what they were, and are none of this apply any more.
+    TakenBack {
+        paths: Vec<Relative>,
+    },
 }
 
 /// How far an apply came.
@@ -60,6 +65,21 @@ pub(crate) struct Record {
     pub(crate) ready: Vec<Option<Stamp>>,
     pub(crate) left: Vec<(Relative, Option<Stamp>)>,
     pub(crate) stage: Stage,
+    /// Paths that were taken back already, when others could not be.
+    pub(crate) taken_back: BTreeSet<Relative>,
+}
+
+impl Record {
+    /// An apply of which nothing is done yet.
+    pub(crate) fn planned(steps: Steps) -> Self {
+        Self { steps, ready: Vec::new(), left: Vec::new(), stage: Stage::Planned, taken_back: BTreeSet::new() }
+    }
+
+    /// The paths that it is about.
+    pub(crate) fn paths(&self) -> BTreeSet<Relative> {
+        let paths = self.steps.steps.iter().map(|step| &step.path);
+        paths.filter(|path| !self.taken_back.contains(path)).cloned().collect()
+    }
 }
 
 /// A journal that is being written.
@@ -104,6 +124,11 @@ impl Journal {
         write(&self.file, &Entry::Renewed { ready: record.ready.clone(), left: record.left.clone() })
     }
 
+    /// Says which paths are back to what they were, where others are not.
+    pub(crate) fn taken_back(&mut self, paths: impl Iterator<Item = Relative>) -> io::Result<()> {
+        write(&self.file, &Entry::TakenBack { paths: paths.collect() })
+    }
+
     pub(crate) fn reverting(&mut self) -> io::Result<()> {
         write(&self.file, &Entry::Reverting)
     }
@@ -144,9 +169,14 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
     let mut record: Option<Record> = None;
     for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
         match (serde_json::from_slice(line)?, &mut record) {
-            (Entry::Planned { version, .. }, _) if version != VERSION => return Err(wrong("is of another version")),
+            (Entry::Planned { version, .. }, _) if version != VERSION => {
+                let what = format!(
+                    "has version {version}, and this polder knows {VERSION}; settle the apply with the polder that began it"
+                );
+                return Err(wrong(&what));
+            }
             (Entry::Planned { steps, .. }, none @ None) => {
-                *none = Some(Record { steps, ready: Vec::new(), left: Vec::new(), stage: Stage::Planned });
+                *none = Some(Record::planned(steps));
             }
             (Entry::Staged { ready }, Some(record)) if ready.len() == record.steps.steps.len() => {
                 record.ready = ready;
@@ -160,6 +190,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
                 record.ready = ready;
                 record.left = left;
             }
+            (Entry::TakenBack { paths }, Some(record)) => record.taken_back.extend(paths),
             (Entry::Reverting, Some(record)) => record.stage = Stage::Reverting,
             _ => return Err(wrong("has its lines in no order that can be")),
         }

@@ -3,7 +3,7 @@
 use crate::change::{Change, Changes, Forged, NodeKind, What};
 use crate::choose::{Choice, Verdict};
 use crate::compare::Repository;
-use crate::conflict::{Since, conflict, doubt, moved, unsettled};
+use crate::conflict::{Moved, Since, conflict, doubt, moved, unsettled};
 use crate::content::read_bounded;
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
@@ -134,7 +134,7 @@ impl Workspace {
 struct Against<'a> {
     since: Since<'a>,
     /// Directories that the host put where others were.
-    moved: &'a BTreeSet<Relative>,
+    moved: &'a BTreeMap<Relative, Moved>,
     /// For a copy: where the tree is not what the command saw. It says more than any stamp.
     apart: Option<&'a BTreeMap<Relative, Apart>>,
     hidden: &'a Patterns,

@@ -153,6 +153,12 @@ impl Look<'_> {
                     self.directory(deeper.as_fd(), below.as_fd(), Some(&here), depth + 1)?;
                 }
             }
+            if is_directory(&own) && !both {
+                // The tree has no such directory at this moment: what was seen in it is seen no less.
+                let below = self.earlier.0.range(here.clone()..).skip_while(|(path, _)| **path == here);
+                let below = below.take_while(|(path, _)| path.is_within(&here));
+                self.seen.extend(below.map(|(path, sighted)| (path.clone(), *sighted)));
+            }
             let number = |there: Stat| (is_directory(&there) && there.changed < self.since).then_some(there.inode);
             let now = match (noted, there) {
                 // The first look counts: what came there later, the command did not see when it began to write there.

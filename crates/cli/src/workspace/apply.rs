@@ -55,7 +55,7 @@ fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failur
     let mut watch = Recorded::new(if args.resume { "resume" } else { "abort" }, workspace, &[])?;
     let settled = if args.resume { workspace.resume(&mut watch)? } else { workspace.abort(&mut watch)? };
     let (told, left) = match settled {
-        Settled::Applied => ("applied", Vec::new()),
+        Settled::Applied { left } => ("applied", left),
         Settled::NotApplied { left } => ("not applied", left),
         Settled::Nothing => ("nothing was interrupted", Vec::new()),
     };

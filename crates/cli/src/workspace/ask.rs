@@ -31,8 +31,9 @@ pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Fai
     'items: for item in items {
         let text = review.text(item);
         if let Some(Verdict::Held(_) | Verdict::Conflict(_) | Verdict::Refused(_)) = stands.get(&item.change.path) {
-            // Nothing that is answered here would take it: the notes say why, and apply says what does.
+            // Nothing that is answered here would take it. It counts as asked for, so that apply says what does.
             print(&paint::item(item, &Text::None, paint))?;
+            chosen.exact.insert(item.change.path.clone());
             continue;
         }
         let Text::Hunks(hunks) = &text else {

@@ -8,6 +8,7 @@ use crate::known::Stamp;
 use crate::relative::Relative;
 use crate::steps::{Act, Steps};
 use polder_sys::tree::{Kind, Stat};
+use std::collections::BTreeMap;
 use std::io;
 
 /// A path, and what we left there, if anything.
@@ -27,6 +28,26 @@ pub(super) fn applied(ground: &mut Ground, record: &Record) -> io::Result<Left> 
         left.push((step.path.clone(), ours.map(|ours| as_found(ours, found.as_ref()))));
     }
     Ok(left)
+}
+
+/// Paths that are not as an apply left them.
+pub(super) fn changed_since(ground: &mut Ground, record: &Record) -> io::Result<Vec<Relative>> {
+    ground.forget_directories();
+    // A path that becomes something else is told twice, and the second time counts.
+    let left: BTreeMap<&Relative, &Option<Stamp>> = record.left.iter().map(|(path, stamp)| (path, stamp)).collect();
+    let mut changed = Vec::new();
+    for (path, stamp) in left {
+        let found = ground.stat(path.as_path())?;
+        let is_left = match (stamp, &found) {
+            (Some(stamp), Some(found)) => is_ours(stamp, found),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !is_left {
+            changed.push(path.clone());
+        }
+    }
+    Ok(changed)
 }
 
 /// How the paths of an apply that was taken back are.

@@ -33,6 +33,9 @@ pub(super) fn undo(ground: &mut Ground, record: &Record, watch: &mut dyn Watch) 
     let giving_way = record.steps.giving_way();
     for index in (0..record.steps.steps.len()).rev() {
         let step = &record.steps.steps[index];
+        if record.taken_back.contains(&step.path) {
+            continue;
+        }
         // What gives way to something else has a step of its own, which looks at what is there.
         let told_elsewhere = step.before.is_none() && giving_way.contains(&step.path);
         if !take_back(ground, record, index, left.get(&step.path), watch)? && !told_elsewhere {

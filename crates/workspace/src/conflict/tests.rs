@@ -38,7 +38,7 @@ fn judged(change: &Change, known: &Known, file_system: u64) -> bool {
     let (sighted, unsettled) = (&Sightings::none(), &BTreeSet::new());
     let too_many_copies = file_system == CROWDED;
     let since = Since { began, file_system, known, sighted, unsettled, deleted, too_many_copies };
-    conflict(change, since, &BTreeSet::new()).is_some()
+    conflict(change, since, &BTreeMap::new()).is_some()
 }
 
 #[test]
@@ -51,7 +51,9 @@ fn a_directory_that_was_moved_here_is_known_by_its_number_or_by_its_times() {
         let (sighted, unsettled) = (&Sightings::none(), &BTreeSet::new());
         let (file_system, deleted, too_many_copies) = (0xef53, &deleted, false);
         let since = Since { began, file_system, known, sighted, unsettled, deleted, too_many_copies };
-        since.moved(&path, &Stat { modified: moment(modified), changed: moment(changed), ..node(0).stat }, seen)
+        since
+            .moved(&path, &Stat { modified: moment(modified), changed: moment(changed), ..node(0).stat }, seen)
+            .is_some()
     };
     let (merged, whole) = (Seen::Merged(None), Seen::Whole(None));
     assert!(!moved(&none, 5, 5, merged) && !moved(&none, 5, 5, whole), "nobody touched it");

@@ -12,6 +12,34 @@ pub(super) enum Named {
     Word(Vec<u8>),
 }
 
+/// What stands between words for a shell.
+const SPLITTING: &str = "'\"`;|&()<>!$={},\\";
+/// Sections in which a word is a name and no program.
+const QUIET: [&str; 4] = ["user", "branch", "remote", "alias"];
+
+/// Whether a word says how something is to be, and not by what.
+fn is_setting(word: &str) -> bool {
+    const WORDS: [&str; 6] = ["true", "false", "yes", "no", "on", "off"];
+    WORDS.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A value as git reads it: `\"`, `\\`, `\t`, `\n` and `\b` stand for what they do.
+fn unescaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('t' | 'n' | 'b') => out.push(' '),
+                Some(other) => out.push(other),
+                None => {}
+            },
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
 /// Everything that is named in this text.
 pub(super) fn named(text: &[u8]) -> Vec<Named> {
     let text = String::from_utf8_lossy(text).replace("\\\r\n", "").replace("\\\n", "");
@@ -26,18 +54,23 @@ pub(super) fn named(text: &[u8]) -> Vec<Named> {
             line = rest.trim();
         }
         let Some((key, value)) = line.split_once('=') else { continue };
-        let value = value.trim().replace('"', "");
-        let path = || value.split(['#', ';']).next().unwrap_or_default().trim().as_bytes().to_vec();
+        let value = unescaped(value.trim());
+        let plain = value.replace('"', "");
+        let path = || plain.split(['#', ';']).next().unwrap_or_default().trim().as_bytes().to_vec();
         match (section.as_str(), key.trim().to_lowercase().as_str()) {
             ("include" | "includeif", "path") => found.push(Named::BesideConfiguration(path())),
             ("core", "hookspath") => found.push(Named::InTree(path())),
             // A program with its arguments, perhaps by way of a shell.
-            _ => {
-                let words = value.split(|c: char| c.is_whitespace() || "'`;|&()<>!$=".contains(c));
+            (section, _) => {
+                let words = value.split(|c: char| c.is_whitespace() || SPLITTING.contains(c));
                 let words = words.filter(|word| !word.is_empty() && !word.contains("://"));
-                found.extend(words.map(|word| match word.contains('/') {
-                    true => Named::InTree(word.as_bytes().to_vec()),
-                    false => Named::Word(word.as_bytes().to_vec()),
+                // `$PWD/x` is what is left of after its variable: an absolute path, and meant from here.
+                let from_here = value.contains("PWD");
+                found.extend(words.filter_map(|word| match word.contains('/') {
+                    true if from_here => Some(Named::InTree(word.trim_start_matches('/').as_bytes().to_vec())),
+                    true => Some(Named::InTree(word.as_bytes().to_vec())),
+                    false if QUIET.contains(&section) || is_setting(word) => None,
+                    false => Some(Named::Word(word.as_bytes().to_vec())),
                 }));
             }
         }
@@ -64,14 +97,12 @@ mod tests {
         let word = |word: &str| Named::Word(word.into());
         let expected = [
             tree("tools/hooks"),
-            word("false"),
             beside("../.gitshared"),
             beside("more"),
             word("sh"),
             tree("./scripts/clean.sh"),
             word("%f"),
             tree("tools/st"),
-            word("--x"),
             tree("ab"),
         ];
         assert_eq!(named(text), expected);
@@ -79,5 +110,23 @@ mod tests {
             named(b"[core]\n hooksPath =\n[include] path = ~/x\n fsmonitor = sh fsm.sh"),
             [word("sh"), word("fsm.sh")]
         );
+    }
+
+    #[test]
+    fn a_program_is_found_in_every_way_of_writing_it() {
+        let ways = [
+            (r#"fsmonitor = sh \"fsm.sh\""#, Named::Word("fsm.sh".into())),
+            (r#"fsmonitor = \"./fsm.sh\" %f"#, Named::InTree("./fsm.sh".into())),
+            (r"fsmonitor = sh\tfsm.sh", Named::Word("fsm.sh".into())),
+            (r#"sshcommand = env X=\"ssh.sh\" sh ./\"fsm.sh\""#, Named::Word("fsm.sh".into())),
+            ("pager = ${PWD}/fsm.sh", Named::InTree("fsm.sh".into())),
+            ("editor = {x,fsm.sh}", Named::Word("fsm.sh".into())),
+        ];
+        for (line, expected) in ways {
+            let found = named(format!("[core]\n\t{line}\n").as_bytes());
+            assert!(found.contains(&expected), "{line}: {found:?}");
+        }
+        let quiet = "[user]\n name = Jane README\n[branch \"main\"]\n remote = origin\n[core]\n bare = false\n x = 1\n";
+        assert_eq!(named(quiet.as_bytes()), []);
     }
 }

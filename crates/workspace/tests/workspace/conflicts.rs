@@ -2,7 +2,7 @@
 
 use crate::operations::Operation;
 use crate::overlay::{in_overlay, in_run};
-use crate::scene::Scene;
+use crate::scene::{Scene, run};
 use polder_workspace::{Choice, Keep, Unwatched, Verdict};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -540,4 +540,39 @@ fn a_note_that_was_lost_is_no_first_look() {
     until_the_clock_ticks(&lost, "");
     another_run(&lost);
     assert_eq!(told(&lost, "x"), (Verdict::Taken, true), "nobody can tell any more, and that is told");
+}
+
+#[test]
+fn what_is_added_to_a_directory_that_the_user_made_too_is_no_conflict() {
+    let made = scene(&[("a", "1")]);
+    in_run(&made, made.workspace(), &[write("docs/cmd", "c")], || {});
+    made.host("docs/readme", "theirs");
+    in_run(&made, made.workspace(), &[write("docs/new", "n")], || {});
+    let applied = made.apply(&Choice::everything());
+    assert!(applied.items.iter().all(|(_, verdict)| *verdict == Verdict::Taken), "{applied:?}");
+    assert_eq!(made.tree()["docs/readme"].2, "theirs");
+    // The same directory goes and comes back, as when somebody looks at another branch for a while.
+    fs::rename(made.root().join("docs"), made.dir.join("aside")).unwrap();
+    run("cp", &["-r", made.dir.join("aside").to_str().unwrap(), made.root().join("docs").to_str().unwrap()]);
+    in_run(&made, made.workspace(), &[write("docs/more", "m")], || {});
+    assert_eq!(told(&made, "docs/more").0, Verdict::Taken);
+    // What is there and is not ours stays: the command never saw it.
+    let theirs = scene(&[("mine/f", "precious")]);
+    in_run(&theirs, theirs.workspace(), &[write("docs/f", "c")], || {});
+    fs::rename(theirs.root().join("mine"), theirs.root().join("docs")).unwrap();
+    theirs.host("docs/x", "x");
+    assert!(matches!(told(&theirs, "docs/f").0, Verdict::Conflict(_)));
+}
+
+#[test]
+fn a_look_counts_although_its_directory_is_away_for_a_while() {
+    let scene = scene(&[("d/f", "x")]);
+    in_run(&scene, scene.workspace(), &[Operation::Remove("d/f".into()), write("d/f", "new")], || {});
+    fs::rename(scene.root().join("d"), scene.dir.join("away")).unwrap();
+    let workspace = scene.workspace();
+    let lock = workspace.lock_for_run().unwrap();
+    workspace.end(lock, Keep::Changed).unwrap();
+    fs::rename(scene.dir.join("away"), scene.root().join("d")).unwrap();
+    fs::remove_file(scene.root().join("d/f")).unwrap();
+    assert!(matches!(told(&scene, "d/f").0, Verdict::Conflict(_)));
 }

@@ -153,7 +153,8 @@ fn killed_at_any_step_it_can_be_resumed_and_it_can_be_aborted() {
             scene.workspace().abort(&mut Unwatched)
         };
         let expected = match settled.unwrap() {
-            Settled::Applied => &after,
+            Settled::Applied { left } if left.is_empty() => &after,
+            Settled::Applied { left } => panic!("step {step}: {left:?}"),
             Settled::NotApplied { .. } => &before,
             Settled::Nothing => {
                 if journal {
@@ -196,7 +197,7 @@ fn going_back_can_itself_be_killed_at_any_step() {
         let settled = scene.workspace().resume(&mut Unwatched).unwrap();
         assert_eq!(
             scene.tree(),
-            if settled == Settled::Applied { after.clone() } else { before.clone() },
+            if settled == (Settled::Applied { left: Vec::new() }) { after.clone() } else { before.clone() },
             "step {step}"
         );
     }
@@ -324,11 +325,15 @@ fn what_the_user_writes_into_a_path_that_is_in_place_stays_whatever_becomes_of_t
                 let tree = scene.tree();
                 assert!(edited.iter().all(|path| tree[path].2 == "mine"), "step {step}, {verb}, {when}: {tree:?}");
             };
-            match verb {
-                "abort" => drop(scene.workspace().abort(&mut Unwatched).unwrap()),
-                _ => drop(scene.workspace().resume(&mut Unwatched).unwrap()),
-            }
+            let settled = match verb {
+                "abort" => scene.workspace().abort(&mut Unwatched).unwrap(),
+                _ => scene.workspace().resume(&mut Unwatched).unwrap(),
+            };
             is_mine("settled");
+            if let Settled::Applied { left } | Settled::NotApplied { left } = settled {
+                let left: Vec<_> = left.iter().map(|path| path.as_path().display().to_string()).collect();
+                assert_eq!(left, edited, "step {step}, {verb}: all of it is told");
+            }
             // Nothing of it counts as ours afterwards.
             scene.apply(&Choice::everything());
             is_mine("applied again");
@@ -384,4 +389,39 @@ fn what_the_user_writes_while_an_apply_goes_on_or_fails_stays_and_is_told() {
             assert!(edited.iter().all(|path| tree[path].2 == "mine"), "step {step}, {error:?}: {edited:?} {tree:?}");
         }
     }
+}
+
+#[test]
+fn what_was_taken_back_is_nobodys_any_more_when_the_rest_is_reverted_later() {
+    const EIO: i32 = 5;
+    let bits = |path: PathBuf, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let mut tried = 0;
+    for step in 1..STEPS_MAX {
+        let scene = many();
+        scene.host("bits", "b");
+        scene.layer("bits", "b");
+        bits(scene.root().join("bits"), 0o644);
+        bits(scene.workspace().layers().upper.join("bits"), 0o600);
+        let mut meddling = Meddling { scene: &scene, step, seen: 0, error: Some(EIO), edited: Vec::new() };
+        let applied = scene.workspace().apply(&everything(), &mut meddling);
+        if meddling.seen < step {
+            break;
+        }
+        if !matches!(applied, Err(ApplyError::NotApplied { left, .. }) if !left.0.is_empty()) {
+            continue;
+        }
+        // What the apply would have done, the user does, and it is the user's.
+        bits(scene.root().join("bits"), 0o600);
+        let users = scene.tree();
+        let reverted = scene.workspace().revert(&mut Unwatched).unwrap();
+        assert_eq!(scene.tree(), users, "step {step}");
+        // Where only something new was written into, there is nothing to bring back.
+        if let Some(reverted) = reverted {
+            tried += 1;
+            assert_eq!(reverted.restored, Vec::new(), "step {step}");
+        }
+    }
+    assert!(tried > 0, "no step left anything in place");
 }
