@@ -125,6 +125,20 @@ fn questions_are_answered_piece_by_piece() {
 }
 
 #[test]
+fn what_no_answer_takes_is_not_asked_about_and_told_in_the_end() {
+    let place = place();
+    run(&place, "task", "echo agent > lines.txt; echo new > new.txt; echo x > .envrc");
+    place.write("work/lines.txt", "mine");
+    // One question, about the new file.
+    let said = answered(&place, "y\n");
+    assert_eq!(said.code, 1, "{said:?}");
+    for told in ["conflict lines.txt", "applied new.txt", "held back .envrc", "--force PATH", "--include-held PATH"] {
+        assert!(said.out.contains(told), "{told}: {said:?}");
+    }
+    assert_eq!((place.read("work/lines.txt").as_str(), said.err.matches("?").count()), ("mine", 2), "{said:?}");
+}
+
+#[test]
 fn what_was_not_answered_is_not_done() {
     let place = place();
     run(&place, "task", CHANGES);

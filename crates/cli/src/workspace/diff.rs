@@ -3,7 +3,7 @@
 use super::paint::{self, Paint};
 use super::{Verb, json, named, part, print, shown, tell_others, which};
 use crate::args::WorkspaceDiffArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use polder_workspace::{Item, Line, Review, Text, Workspace};
 use serde_json::json;
 
@@ -11,6 +11,13 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     let parts = which(&args.part.which, Verb::Looks)?.parts()?;
     let workspace = part(&args.part, Verb::Looks)?;
     let review = workspace.review()?;
+    if workspace.is_interrupted() {
+        let name = workspace.name();
+        say(&format!(
+            "an apply of `{name}` was interrupted, and what it did half may look like the host's work; \
+             `polder workspace apply {name} --resume` or `--abort` first"
+        ));
+    }
     named(&review, &args.path)?;
     let items = review.only(&args.path)?;
     if args.json {
