@@ -1,5 +1,6 @@
 //! What a case left behind on the host: processes, mounts, cgroups, files. Nothing may stay.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,11 +8,13 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Before {
     mounts: String,
     descriptors: usize,
+    /// What has our number in its name: that of a process which was killed long ago was ours, too.
+    named: BTreeSet<String>,
 }
 
 impl Before {
     pub(crate) fn now() -> Self {
-        Self { mounts: mounts(), descriptors: descriptors() }
+        Self { mounts: mounts(), descriptors: descriptors(), named: named() }
     }
 
     /// Everything that is there now and was not before, or belongs to this process.
@@ -24,12 +27,17 @@ impl Before {
             left.push(format!("{} descriptors, and {} before", descriptors(), self.descriptors));
         }
         left.extend(children().into_iter().map(|child| format!("process {child}")));
-        left.extend(cgroups(Path::new("/sys/fs/cgroup")).into_iter().map(|dir| format!("cgroup {}", dir.display())));
-        for place in ["/tmp", "/var/tmp", "/dev/shm", "/run/polder"] {
-            left.extend(files(Path::new(place)).into_iter().map(|file| format!("file {}", file.display())));
-        }
+        left.extend(named().difference(&self.named).cloned());
         left
     }
+}
+
+/// Cgroups and files that have the number of this process in their names.
+fn named() -> BTreeSet<String> {
+    let cgroups = cgroups(Path::new("/sys/fs/cgroup")).into_iter().map(|dir| format!("cgroup {}", dir.display()));
+    let places = ["/tmp", "/var/tmp", "/dev/shm", "/run/polder"];
+    let files = places.iter().flat_map(|place| files(Path::new(place)));
+    cgroups.chain(files.map(|file| format!("file {}", file.display()))).collect()
 }
 
 /// The mounts that this process sees; the order can change without any of them changing.
