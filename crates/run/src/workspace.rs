@@ -333,7 +333,7 @@ fn take(store: &Store, begin: &Begin<'_>) -> Result<(Workspace, RunLock), Worksp
     loop {
         let workspace = store.begin(begin.clone())?;
         match workspace.lock_for_run() {
-            Ok(lock) if workspace.is_there() => return Ok((workspace, lock)),
+            Ok(lock) if workspace.is_there() => return Ok((workspace, lock.until_ended())),
             Err(error) if workspace.is_there() => return Err(error.into()),
             Ok(_) | Err(_) => {}
         }

@@ -44,6 +44,17 @@ impl RunLock {
         self.after = Before::Killed;
     }
 
+    /// For a run: whoever lets it go without having ended the run in order is taken for one that was killed.
+    pub fn until_ended(mut self) -> Self {
+        self.leave_as_killed();
+        self
+    }
+
+    /// Everything is left in order.
+    pub(crate) fn leave_in_order(&mut self) {
+        self.after = Before::LetGo;
+    }
+
     /// Lets it go where nobody comes after us: the file is gone.
     pub(crate) fn let_go_for_good(mut self) {
         self.leave_as_killed();
@@ -100,8 +111,9 @@ pub(crate) fn ask(workspace: BorrowedFd<'_>) -> io::Result<Asked> {
     }
     if got {
         let before = before(&file)?;
-        // For people, and for whoever comes after one that was killed: what counts is the lock. Over the whole of what another wrote there, and not in place of it: a
-        // file that was made empty and filled again, some file systems write to disk as soon as it is closed.
+        // For people, and for whoever comes after one that was killed: what counts is the lock. Over the whole of what
+        // another wrote there, and not in place of it: a file that was made empty and filled again, some file systems write
+        // to disk as soon as it is closed.
         file.write_all_at(format!("{:<10}", std::process::id()).as_bytes(), 0)?;
         return Ok(Asked::Got(RunLock { file, before, after: Before::LetGo }));
     }

@@ -98,8 +98,7 @@ impl Workspace {
         if self.about.mode != Mode::Cow {
             return Ok(());
         }
-        // Whoever removed the whole tree has nothing to apply to.
-        let Ok(Sides { layer, tree, base: _ }) = self.sides() else { return Ok(()) };
+        let Sides { layer, tree, base: _ } = self.sides().map_err(io::Error::other)?;
         let (earlier, since) = match Sightings::read(&self.place)? {
             Some(earlier) => (earlier, since),
             // Nobody knows who wrote what, so all of it is judged from the beginning on.
@@ -145,16 +144,16 @@ impl Look<'_> {
             }
             let there = tree::stat(lower, &name).ok();
             let both = is_directory(&own) && there.as_ref().is_some_and(is_directory);
-            if both && depth < DEPTH_MAX {
-                // What cannot be entered here cannot be reviewed or applied either.
-                let deeper = tree::open_below(upper, Path::new(&name))
-                    .and_then(|deeper| Ok((deeper, tree::open_below(lower, Path::new(&name))?)));
-                if let Ok((deeper, below)) = deeper {
-                    self.directory(deeper.as_fd(), below.as_fd(), Some(&here), depth + 1)?;
-                }
-            }
-            if is_directory(&own) && !both {
-                // The tree has no such directory at this moment: what was seen in it is seen no less.
+            // What cannot be entered here cannot be reviewed or applied either.
+            let enter = || {
+                let deeper = tree::open_below(upper, Path::new(&name)).ok()?;
+                Some((deeper, tree::open_below(lower, Path::new(&name)).ok()?))
+            };
+            let entered = if both && depth < DEPTH_MAX { enter() } else { None };
+            if let Some((deeper, below)) = &entered {
+                self.directory(deeper.as_fd(), below.as_fd(), Some(&here), depth + 1)?;
+            } else if is_directory(&own) {
+                // The tree has no such directory at this moment, or it is closed: what was seen in it is seen no less.
                 let below = self.earlier.0.range(here.clone()..).skip_while(|(path, _)| **path == here);
                 let below = below.take_while(|(path, _)| path.is_within(&here));
                 self.seen.extend(below.map(|(path, sighted)| (path.clone(), *sighted)));

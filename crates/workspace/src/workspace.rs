@@ -259,12 +259,11 @@ impl Workspace {
         };
         if kept {
             leftover::passed(&self.place);
-            if changed {
-                let noted = lock.taken().and_then(|taken| self.sight(Began::at(taken)));
-                // The disk is full, for one: a review can do without the note, and tells what it is in doubt about.
-                if noted.is_err() {
-                    lock.leave_as_killed();
-                }
+            let noted = if changed { lock.taken().and_then(|taken| self.sight(Began::at(taken))) } else { Ok(()) };
+            // The disk is full, for one: a review can do without the note, and tells what it is in doubt about.
+            match noted {
+                Ok(()) => lock.leave_in_order(),
+                Err(_) => lock.leave_as_killed(),
             }
             if self.new {
                 // Work that stays can be found again after a power failure.

@@ -14,8 +14,15 @@ pub(super) enum Named {
 
 /// What stands between words for a shell.
 const SPLITTING: &str = "'\"`;|&()<>!$={},\\";
-/// Sections in which a word is a name and no program.
-const QUIET: [&str; 4] = ["user", "branch", "remote", "alias"];
+/// Sections in which a word is a name and no program, or a program that runs when somebody asks for it.
+const QUIET: [&str; 3] = ["user", "branch", "alias"];
+/// Keys of a remote that are no programs.
+const REMOTE: [&str; 4] = ["url", "pushurl", "fetch", "push"];
+
+/// Whether a word under this key names no program that runs by itself.
+fn is_quiet(section: &str, key: &str) -> bool {
+    QUIET.contains(&section) || (section == "remote" && REMOTE.contains(&key))
+}
 
 /// Whether a word says how something is to be, and not by what.
 fn is_setting(word: &str) -> bool {
@@ -61,15 +68,15 @@ pub(super) fn named(text: &[u8]) -> Vec<Named> {
             ("include" | "includeif", "path") => found.push(Named::BesideConfiguration(path())),
             ("core", "hookspath") => found.push(Named::InTree(path())),
             // A program with its arguments, perhaps by way of a shell.
-            (section, _) => {
+            (section, key) => {
                 let words = value.split(|c: char| c.is_whitespace() || SPLITTING.contains(c));
                 let words = words.filter(|word| !word.is_empty() && !word.contains("://"));
-                // `$PWD/x` is what is left of after its variable: an absolute path, and meant from here.
+                // Without its variable, `$PWD/x` looks like a path from the root, and is meant from here.
                 let from_here = value.contains("PWD");
                 found.extend(words.filter_map(|word| match word.contains('/') {
                     true if from_here => Some(Named::InTree(word.trim_start_matches('/').as_bytes().to_vec())),
                     true => Some(Named::InTree(word.as_bytes().to_vec())),
-                    false if QUIET.contains(&section) || is_setting(word) => None,
+                    false if is_quiet(section, key) || is_setting(word) => None,
                     false => Some(Named::Word(word.as_bytes().to_vec())),
                 }));
             }
@@ -121,12 +128,13 @@ mod tests {
             (r#"sshcommand = env X=\"ssh.sh\" sh ./\"fsm.sh\""#, Named::Word("fsm.sh".into())),
             ("pager = ${PWD}/fsm.sh", Named::InTree("fsm.sh".into())),
             ("editor = {x,fsm.sh}", Named::Word("fsm.sh".into())),
+            ("x = 1\n[remote \"o\"]\n url = plain\n uploadpack = sh fsm.sh", Named::Word("fsm.sh".into())),
         ];
         for (line, expected) in ways {
             let found = named(format!("[core]\n\t{line}\n").as_bytes());
             assert!(found.contains(&expected), "{line}: {found:?}");
         }
-        let quiet = "[user]\n name = Jane README\n[branch \"main\"]\n remote = origin\n[core]\n bare = false\n x = 1\n";
+        let quiet = "[user]\n name = Jane README\n[branch \"main\"]\n remote = origin\n[remote \"o\"]\n url = plain\n[core]\n bare = false\n x = 1\n";
         assert_eq!(named(quiet.as_bytes()), []);
     }
 }

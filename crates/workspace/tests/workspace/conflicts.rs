@@ -576,3 +576,30 @@ fn a_look_counts_although_its_directory_is_away_for_a_while() {
     fs::remove_file(scene.root().join("d/f")).unwrap();
     assert!(matches!(told(&scene, "d/f").0, Verdict::Conflict(_)));
 }
+
+#[test]
+fn a_run_that_did_not_come_to_its_end_counts_as_killed() {
+    let scene = scene(&[("x", "old"), ("other", "old")]);
+    let workspace = scene.workspace();
+    let lock = workspace.lock_for_run().unwrap().until_ended();
+    in_overlay(&scene, &[Operation::Remove("x".into()), write("x", "rewritten")]);
+    // Something failed on the way, and nobody looked at the tree.
+    drop(lock);
+    fs::remove_file(scene.root().join("x")).unwrap();
+    until_the_clock_ticks(&scene, "");
+    another_run(&scene);
+    assert_eq!(told(&scene, "x"), (Verdict::Taken, true), "nobody can tell any more, and that is told");
+}
+
+#[test]
+fn a_tree_that_is_away_when_the_run_ends_is_looked_at_later_from_the_beginning_on() {
+    let scene = scene(&[("x", "old"), ("other", "old")]);
+    let away = scene.dir.join("away");
+    let operations = [Operation::Remove("x".into()), write("x", "rewritten")];
+    in_run(&scene, scene.workspace(), &operations, || fs::rename(scene.root(), &away).unwrap());
+    fs::rename(&away, scene.root()).unwrap();
+    fs::remove_file(scene.root().join("x")).unwrap();
+    until_the_clock_ticks(&scene, "");
+    another_run(&scene);
+    assert_eq!(told(&scene, "x"), (Verdict::Taken, true));
+}
