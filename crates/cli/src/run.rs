@@ -11,7 +11,7 @@ use polder::{
     Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
     Violation,
 };
-use polder_run::{HeadStart, Parting};
+use polder_run::{EventOutlet, HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
 use std::fs::File;
@@ -38,9 +38,14 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
     if service.is_some() {
         return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
     }
-    let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let signals = Signals::watch(&signals_of_a_run())?;
     let outcome = once(planned, &command[0], json, Around { signals: &signals, ahead, parting: Parting::Leave })?;
     Ok(code(&outcome))
+}
+
+/// The signals that concern a run: those that end it, and the one that tells of a new terminal size.
+pub(crate) fn signals_of_a_run() -> Vec<i32> {
+    [&wait::END_SIGNALS[..], &[wait::WINDOW_CHANGED]].concat()
 }
 
 /// What surrounds one run of a command.
@@ -85,10 +90,15 @@ pub(crate) fn carry_out(
     json: bool,
     Around { signals, ahead, parting }: Around<'_>,
 ) -> Result<Over, Failure> {
-    let mut teller = Teller { json, line: ProgressLine::new(), changes: None };
-    // What has a secret is looked at before it is passed on.
-    let looked_at = json || planned.has_secrets();
-    let streams = if looked_at { Streams::Events { stdin: stream(0)? } } else { direct()? };
+    // Output with a secret in it is looked at before it is passed on, and so is output that is counted.
+    let looked_at = json || planned.has_secrets() || planned.policy().limits.output.is_some();
+    let (streams, outlets) = if looked_at {
+        let outlets = vec![EventOutlet::new(stream(1)?)?, EventOutlet::new(stream(2)?)?];
+        (Streams::Events { stdin: stream(0)? }, outlets)
+    } else {
+        (relayed()?, Vec::new())
+    };
+    let mut teller = Teller { json, outlets: &outlets, line: ProgressLine::new(), changes: None };
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
@@ -103,9 +113,9 @@ pub(crate) fn carry_out(
             teller.tell(event)
         })
     };
-    let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, sink };
+    let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, outlets: &outlets, sink };
     let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
-    // Nobody looks at it any more who would mind.
+    // Best effort: stderr may be closed.
     let _ = teller.line.clear();
     let recorded = entry.end(&ended).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let violations = noting.violations().to_vec();
@@ -153,23 +163,25 @@ pub(crate) fn stream(number: i32) -> io::Result<OwnedFd> {
     }
 }
 
-fn direct() -> io::Result<Streams> {
-    Ok(Streams::Direct { stdin: stream(0)?, stdout: stream(1)?, stderr: stream(2)? })
+fn relayed() -> io::Result<Streams> {
+    Ok(Streams::Relayed { stdin: stream(0)?, stdout: stream(1)?, stderr: stream(2)? })
 }
 
 /// Passes events on: as JSON lines, or only the output.
-struct Teller {
+struct Teller<'a> {
     json: bool,
+    /// Standard output and standard error, where the command's output comes as events.
+    outlets: &'a [EventOutlet],
     /// What is made ready before the command.
     line: ProgressLine,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
 }
 
-impl Teller {
+impl Teller<'_> {
     fn tell(&mut self, event: Event) -> ControlFlow<()> {
         let written = if self.json {
-            writeln!(io::stdout().lock(), "{}", escaped(&json::event(&event).to_string()))
+            self.outlets[0].write(format!("{}\n", escaped(&json::event(&event).to_string())).as_bytes())
         } else {
             self.pass(event)
         };
@@ -182,11 +194,8 @@ impl Teller {
 
     fn pass(&mut self, event: Event) -> io::Result<()> {
         match event.kind {
-            EventKind::Output(Output::Stdout, bytes) => {
-                let mut out = io::stdout().lock();
-                return out.write_all(&bytes).and_then(|()| out.flush());
-            }
-            EventKind::Output(Output::Stderr, bytes) => return io::stderr().lock().write_all(&bytes),
+            EventKind::Output(Output::Stdout, bytes) => return self.outlets[0].write(&bytes),
+            EventKind::Output(Output::Stderr, bytes) => return self.outlets[1].write(&bytes),
             EventKind::Progress(progress) => return self.line.show(&progress),
             EventKind::Warning(text) => {
                 self.line.clear()?;

@@ -4,9 +4,9 @@ use crate::args::{PolicyArgs, ShellArgs};
 use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::text;
-use crate::run::{LINES_MAX, code, keep};
+use crate::run::{LINES_MAX, code, keep, signals_of_a_run};
 use polder::{Begun, EventKind, Streams, Supervision};
-use polder_sys::terminal::{self, RawMode};
+use polder_sys::terminal;
 use polder_sys::wait::{self, Signals};
 use std::ffi::OsString;
 use std::io;
@@ -31,9 +31,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
         return Err(Failure::new("standard input and output must be a terminal; use `polder run` without --tty"));
     }
     // Before the size is read: a change that comes in between must not be lost.
-    let mut signals = wait::END_SIGNALS.to_vec();
-    signals.push(wait::WINDOW_CHANGED);
-    let signals = Signals::watch(&signals)?;
+    let signals = Signals::watch(&signals_of_a_run())?;
     let size = terminal::size(output.as_fd())?;
     let mut policy = policy.clone();
     // Programs on a terminal need to know which kind it is.
@@ -58,7 +56,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Before the terminal is ours: afterwards every line would begin where the last one ended.
     text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted()).iter().for_each(|line| say(line));
     let (mut changes, mut warnings) = (None, Vec::new());
-    let (mut raw, mut line) = (None, ProgressLine::new());
+    let mut line = ProgressLine::new();
     let span = entry.span();
     let inside = span.enter();
     let result = polder_run::run(
@@ -69,13 +67,13 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             ahead: None,
             session: None,
             parting: polder_run::Parting::Leave,
+            outlets: &[],
             sink: &mut |event| {
                 for event in redaction.pass(event) {
                     noting.hear(&event);
                     match event.kind {
                         // Whoever does not want to wait for it can press Ctrl-C as long as the keys are not the command's.
                         EventKind::Progress(progress) => drop(line.show(&progress)),
-                        EventKind::Ready => raw = Some(RawMode::enter(input.as_fd())),
                         EventKind::Warning(text) => warnings.push(text),
                         EventKind::Changes { workspace, changed: true, kept: true } => changes = Some(workspace),
                         _ => {}
@@ -88,13 +86,11 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     drop(inside);
     // Our own words come after the terminal is as it was.
     let _ = line.clear();
-    let entered = raw.transpose().map(drop);
     warnings.iter().for_each(|text| say(&format!("warning: {text}")));
     let recorded = entry.end(&result).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let blocked = text::violations(noting.violations(), &home, LINES_MAX.saturating_sub(changes.iter().len()));
     keep(noting, &result);
     recorded?;
-    entered?;
     let outcome = result?;
     for line in blocked {
         say(&line);

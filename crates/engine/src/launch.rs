@@ -11,10 +11,13 @@ use std::time::Duration;
 
 /// What surrounds a run.
 pub struct Services<'a> {
-    /// Standard input, output and error of the command; not used with a terminal.
+    /// Standard input, output and error of the command. Pipes or `/dev/null`: never a descriptor
+    /// through which the command could do more than read and write.
     pub stdio: [OwnedFd; 3],
-    /// A terminal of the sandbox's own, of this size.
+    /// A terminal of the sandbox's own, in the place of some of the three.
     pub terminal: Option<Terminal>,
+    /// What an engine does that can make no terminal.
+    pub no_terminal: NoTerminal,
     /// What an engine began before the plan was known, perhaps another engine.
     pub ahead: Option<HeadStart>,
     /// What the workspace will be made of, where it is not the real tree.
@@ -23,6 +26,15 @@ pub struct Services<'a> {
     pub lookout: &'a mut dyn Lookout,
     /// What the run shares with others, where it is one of several.
     pub session: Option<Session>,
+}
+
+/// What happens where an engine can make no terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTerminal {
+    /// The command gets the pipes: its streams are not terminals.
+    UsePipes,
+    /// The launch fails: the caller asked for a terminal.
+    Refuse,
 }
 
 /// Layers that are there as soon as somebody asks for them. That takes a while, which an engine can use that has others to

@@ -12,7 +12,8 @@ mod session;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
 pub use launch::{
-    Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Made, Parting, Promised, Report, Running, Services,
+    Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Made, NoTerminal, Parting, Promised, Report,
+    Running, Services,
 };
 pub use lookout::{Lookout, Notice};
 pub use session::{Session, Words};

@@ -554,7 +554,8 @@ fn carry_out(
         })
     };
     let session = Some(session.clone());
-    let supervision = Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, sink };
+    let supervision =
+        Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, outlets: &[], sink };
     let mut ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
     if let Ok(Outcome { ending: ending @ Ending::Signalled(wait::TERMINATE), .. }) = &mut ended
         && ends == Ends::WhenAsked

@@ -7,55 +7,31 @@
 use crate::choose::Chosen;
 use crate::claim::{Claimed, claim};
 use crate::filling::Filling;
-use crate::pump::{self, Source};
+use crate::outlet::EventOutlet;
+use crate::relay::{Part, Relay};
+use crate::streams::{Connected, StreamError, Streams, connect};
 use crate::workspace::{Apart, Held, WorkspaceError};
 use polder_cache::ClaimError;
 use polder_engine::{
-    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, Notice, Parting, Promised, Report, Running, Services,
-    Session,
+    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, NoTerminal, Notice, Parting, Promised, Report, Running,
+    Services, Session,
 };
-use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, Output, RunId, Usage, Violation};
+use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, RunId, Usage, Violation};
+use polder_sys::streams::Direction;
 use polder_sys::wait::{self, Signals};
-use polder_sys::{Terminal, terminal};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long polder waits for a reader of output after it has ended a run.
+const DELIVERY: Duration = Duration::from_millis(250);
 /// Violations that are told one by one; the rest is counted.
 const VIOLATIONS_MAX: u64 = 1000;
-
-/// Where the command's streams go.
-#[derive(Debug)]
-pub enum Streams {
-    /// The command gets these descriptors and polder does not see what goes through them.
-    Direct {
-        /// Standard input.
-        stdin: OwnedFd,
-        /// Standard output.
-        stdout: OwnedFd,
-        /// Standard error.
-        stderr: OwnedFd,
-    },
-    /// Output comes as events.
-    Events {
-        /// Standard input.
-        stdin: OwnedFd,
-    },
-    /// A terminal of the sandbox's own, relayed to these descriptors.
-    Terminal {
-        /// The caller's terminal, read.
-        input: OwnedFd,
-        /// The caller's terminal, written.
-        output: OwnedFd,
-        /// Its size.
-        size: Terminal,
-    },
-}
 
 /// What surrounds a run.
 pub struct Supervision<'a> {
@@ -67,6 +43,8 @@ pub struct Supervision<'a> {
     pub session: Option<Session>,
     /// How far to wait at the end.
     pub parting: Parting,
+    /// Descriptors to which the sink writes: the command waits while their readers do not read.
+    pub outlets: &'a [EventOutlet],
     /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
     pub sink: &'a mut dyn FnMut(Event) -> ControlFlow<()>,
 }
@@ -83,14 +61,17 @@ pub enum RunError {
     /// The directories that are kept between runs could not be had.
     #[error(transparent)]
     Caches(#[from] ClaimError),
-    /// Polder's own streams failed.
-    #[error("cannot set up the streams of the run")]
-    Streams(#[from] io::Error),
+    /// The caller's streams cannot be the command's, or failed.
+    #[error(transparent)]
+    Streams(#[from] StreamError),
+    /// Waiting for the command failed.
+    #[error("cannot watch the run")]
+    Watch(#[from] io::Error),
 }
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
-    let Supervision { signals, ahead, session, parting, sink } = supervision;
+    let Supervision { signals, ahead, session, parting, outlets, sink } = supervision;
     let Chosen { engine, fitted, reason, passed_over: _ } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
@@ -101,7 +82,11 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let limits = fitted.plan().limits.clone();
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
-    let Connected { stdio, terminal, mut ends } = connect(streams, output_max.is_some())?;
+    let no_terminal = match &streams {
+        Streams::Terminal { .. } => NoTerminal::Refuse,
+        Streams::Relayed { .. } | Streams::Events { .. } => NoTerminal::UsePipes,
+    };
+    let Connected { stdio, terminal, mut relay } = connect(streams, output_max.is_some())?;
     // Held until nothing of the sandbox is left.
     let claim = match claim(fitted.plan(), signals)? {
         Claimed::Ready(claim) => claim,
@@ -124,7 +109,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         }
         None => None,
     };
-    let services = Services { stdio, terminal, ahead, layers: promised, lookout: &mut lookout, session };
+    let services = Services { stdio, terminal, no_terminal, ahead, layers: promised, lookout: &mut lookout, session };
     let plan = Arc::clone(fitted.plan());
     let launched = engine.launch(fitted, services);
     let resized = lookout.resized;
@@ -139,20 +124,20 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
             return Ok(outcome);
         }
     };
-    if let Some(relay) = &mut ends.relay {
-        relay.master = running.take_terminal();
-        if resized {
-            relay.fit_size()?;
-        }
-    }
     let _ = teller.tell(EventKind::Ready);
+    // After the last word that the sink may print: from here on the keys are the command's.
+    relay.settle(running.take_terminal())?;
+    if resized {
+        relay.fit_size()?;
+    }
     let filling = match (&held, &limits.disk) {
         (Some(held), Some(bound)) => Some(held.filling(bound.value)?),
         (None, _) | (_, None) => None,
     };
     let mut watch = Watch {
         filling,
-        ends,
+        relay,
+        outlets,
         signals,
         // The command's time, not that of an image which has to be fetched first.
         deadline: timeout.map(|timeout| Instant::now() + timeout),
@@ -165,6 +150,15 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish(parting);
     drop(claim);
+    // Every process that could write is gone. A descriptor of the pipe may have been passed on to a
+    // process elsewhere, so only the bytes that are there now count, not the end of the pipe.
+    watch.drain(&mut teller)?;
+    let lost_bytes = watch.relay.undelivered_bytes();
+    // The caller's terminal is as it was before polder says another word.
+    let delivered = std::mem::take(&mut watch.relay).finish();
+    if lost_bytes > 0 {
+        let _ = teller.tell(EventKind::Warning(format!("{lost_bytes} bytes of output found no reader in time")));
+    }
     for warning in finished.warnings {
         let _ = teller.tell(EventKind::Warning(warning));
     }
@@ -175,8 +169,6 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if watch.filling.as_mut().is_some_and(Filling::is_over) {
         watch.cause.get_or_insert(Cause::TooMuchOnDisk);
     }
-    // Everybody who could write is gone, so the pipes end.
-    watch.drain(&mut teller);
     if let Some(held) = held {
         let _ = teller.tell(held.end()?);
     }
@@ -192,6 +184,8 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     tracing::debug!(target: "polder::sandbox", exit_code = outcome.exit_code(), violations = outcome.violations, "exec");
     let _ = teller.tell(EventKind::Exit(outcome.clone()));
     let _ = teller.tell(EventKind::Stopped);
+    watch.await_readers()?;
+    delivered?;
     Ok(outcome)
 }
 
@@ -295,62 +289,6 @@ impl Lookout for Before<'_, '_> {
     }
 }
 
-/// The streams of a run, ours and the command's.
-struct Connected {
-    stdio: [OwnedFd; 3],
-    terminal: Option<Terminal>,
-    ends: Ends,
-}
-
-/// Polder's ends of the streams.
-struct Ends {
-    stdout: Option<Source>,
-    stderr: Option<Source>,
-    relay: Option<Relay>,
-}
-
-/// The caller's terminal, and the sandbox's.
-struct Relay {
-    input: Source,
-    output: OwnedFd,
-    master: Option<OwnedFd>,
-    from_master: Option<Source>,
-}
-
-impl Relay {
-    /// Gives the sandbox's terminal the size of the caller's.
-    fn fit_size(&self) -> io::Result<()> {
-        match (&self.master, terminal::size(self.output.as_fd())) {
-            (Some(master), Ok(size)) => terminal::resize(master.as_fd(), size),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Makes the command's streams. Counting output means that it has to come through us.
-fn connect(streams: Streams, counted: bool) -> io::Result<Connected> {
-    let null = || std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
-    let pipes = |stdin: OwnedFd| -> io::Result<Connected> {
-        let (out_read, out_write) = wait::pipe()?;
-        let (err_read, err_write) = wait::pipe()?;
-        let ends = Ends { stdout: Some(Source::new(out_read)), stderr: Some(Source::new(err_read)), relay: None };
-        Ok(Connected { stdio: [stdin, out_write, err_write], terminal: None, ends })
-    };
-    match streams {
-        Streams::Events { stdin } => pipes(stdin),
-        Streams::Direct { stdin, .. } if counted => pipes(stdin),
-        Streams::Direct { stdin, stdout, stderr } => {
-            let ends = Ends { stdout: None, stderr: None, relay: None };
-            Ok(Connected { stdio: [stdin, stdout, stderr], terminal: None, ends })
-        }
-        Streams::Terminal { input, output, size } => {
-            let relay = Relay { input: Source::new(input), output, master: None, from_master: None };
-            let ends = Ends { stdout: None, stderr: None, relay: Some(relay) };
-            Ok(Connected { stdio: [null()?, null()?, null()?], terminal: Some(size), ends })
-        }
-    }
-}
-
 /// Whether a report comes within about the time that it takes to be woken up.
 fn soon(running: &dyn Running) -> io::Result<bool> {
     const LOOKS: u32 = 400;
@@ -364,6 +302,14 @@ fn soon(running: &dyn Running) -> io::Result<bool> {
     Ok(false)
 }
 
+/// What polder was woken for.
+struct Ready {
+    reported: bool,
+    signalled: bool,
+    ending: bool,
+    parts: Vec<Part>,
+}
+
 /// Why polder ended the run.
 #[derive(Clone, Copy)]
 enum Cause {
@@ -375,7 +321,8 @@ enum Cause {
 }
 
 struct Watch<'a> {
-    ends: Ends,
+    relay: Relay,
+    outlets: &'a [EventOutlet],
     signals: Option<&'a Signals>,
     deadline: Option<Instant>,
     output_left: Option<u64>,
@@ -390,46 +337,42 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Watches until the command has ended; absent when the sandbox vanished or was killed.
     fn until_ended(&mut self, running: &mut dyn Running, teller: &mut Teller<'_>) -> io::Result<Option<Ended>> {
-        if let Some(relay) = &mut self.ends.relay
-            && let Some(master) = &relay.master
-        {
-            relay.from_master = Some(Source::new(master.try_clone()?));
-        }
         let mut near = false;
         loop {
-            let relay = self.ends.relay.as_ref();
-            let ready = wait::readable(
-                &[
-                    Some(running.reports()),
-                    self.signals.map(Signals::fd),
-                    self.ends.stdout.as_ref().and_then(Source::fd),
-                    self.ends.stderr.as_ref().and_then(Source::fd),
-                    relay.and_then(|relay| relay.input.fd()),
-                    relay.and_then(|relay| relay.from_master.as_ref()?.fd()),
-                    running.ending().filter(|_| !near),
-                ],
-                self.next_wait(),
-            )?;
-            if ready[2] {
-                self.pass(Output::Stdout, &|| running.kill(), teller);
+            let ready = {
+                let outlets: Vec<_> = self.outlets.iter().filter_map(EventOutlet::awaited).collect();
+                let streams = self.relay.awaited(!self.outlets.iter().any(EventOutlet::is_full));
+                let reads =
+                    [Some(running.reports()), self.signals.map(Signals::fd), running.ending().filter(|_| !near)];
+                let awaited: Vec<_> = reads
+                    .into_iter()
+                    .map(|fd| fd.map(|fd| (fd, Direction::Read)))
+                    .chain(streams.iter().map(|(_, fd, direction)| Some((*fd, *direction))))
+                    .chain(outlets.iter().map(|fd| Some((fd.as_fd(), Direction::Write))))
+                    .collect();
+                let answers = wait::ready(&awaited, self.next_wait())?;
+                let parts = streams.iter().zip(&answers[reads.len()..]);
+                let parts = parts.filter(|(_, ready)| **ready).map(|((part, ..), _)| *part).collect();
+                Ready { reported: answers[0], signalled: answers[1], ending: answers[2], parts }
+            };
+            self.outlets.iter().for_each(EventOutlet::flush);
+            for part in ready.parts {
+                match part {
+                    Part::Event(index) => drop(self.pass(index, &|| running.kill(), teller)),
+                    part => self.relay.step(part),
+                }
             }
-            if ready[3] {
-                self.pass(Output::Stderr, &|| running.kill(), teller);
+            if let Some(terminal) = &mut self.relay.terminal {
+                terminal.look();
             }
-            if ready[4] {
-                self.type_in();
-            }
-            if ready[5] {
-                self.show();
-            }
-            if ready[1] {
+            if ready.signalled {
                 self.take_signals(running)?;
             }
             // Awake before the report is there: looking for it costs less than to be woken up once more.
-            if ready[6] {
+            if ready.ending {
                 near = true;
             }
-            if ready[0] || (ready[6] && soon(running)?) {
+            if ready.reported || (ready.ending && soon(running)?) {
                 match running.report() {
                     Report::Denied(denied) => denied.into_iter().for_each(|violation| self.note(violation, teller)),
                     Report::Ended(ended) => return Ok(Some(ended)),
@@ -443,8 +386,8 @@ impl Watch<'_> {
     fn next_wait(&self) -> Option<Duration> {
         let now = Instant::now();
         let look = self.filling.as_ref().map(Filling::next);
-        let next = [self.deadline, self.grace, look].into_iter().flatten().min()?;
-        Some(next.saturating_duration_since(now))
+        let next = [self.deadline, self.grace, look].into_iter().flatten().min();
+        [next.map(|next| next.saturating_duration_since(now)), self.relay.next_look()].into_iter().flatten().min()
     }
 
     fn check_clock(&mut self, running: &dyn Running) {
@@ -468,7 +411,7 @@ impl Watch<'_> {
     fn take_signals(&mut self, running: &dyn Running) -> io::Result<()> {
         while let Some(signal) = self.signals.and_then(Signals::next) {
             if signal == wait::WINDOW_CHANGED {
-                self.ends.relay.as_ref().map_or(Ok(()), Relay::fit_size)?;
+                self.relay.fit_size()?;
             } else if self.grace.is_some() {
                 // Asked twice: no more waiting.
                 running.kill();
@@ -482,14 +425,11 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Passes on what the command wrote, as far as it may.
-    fn pass(&mut self, stream: Output, kill: &dyn Fn(), teller: &mut Teller<'_>) {
-        let source = match stream {
-            Output::Stdout => &mut self.ends.stdout,
-            Output::Stderr => &mut self.ends.stderr,
-        };
-        let Some(source) = source else { return };
-        let chunk = source.chunk();
+    /// Passes on what the command wrote, as far as it may. Says whether there was something.
+    fn pass(&mut self, index: usize, kill: &dyn Fn(), teller: &mut Teller<'_>) -> bool {
+        let source = &mut self.relay.events[index];
+        let stream = source.output;
+        let Some(chunk) = source.chunk() else { return false };
         let allowed = match &mut self.output_left {
             None => chunk.len(),
             Some(left) => {
@@ -507,22 +447,7 @@ impl Watch<'_> {
             self.cause.get_or_insert(Cause::TooMuchOutput);
             kill();
         }
-    }
-
-    /// From the caller's terminal to the sandbox's.
-    fn type_in(&mut self) {
-        let Some(relay) = &mut self.ends.relay else { return };
-        let Some(master) = &relay.master else { return };
-        let chunk = relay.input.chunk();
-        // The other side may be gone already; its report is on the way.
-        let _ = pump::write_all(master.as_fd(), chunk);
-    }
-
-    /// From the sandbox's terminal to the caller's.
-    fn show(&mut self) {
-        let Some(relay) = &mut self.ends.relay else { return };
-        let Some(source) = &mut relay.from_master else { return };
-        let _ = pump::write_all(relay.output.as_fd(), source.chunk());
+        true
     }
 
     fn note(&mut self, violation: Violation, teller: &mut Teller<'_>) {
@@ -533,22 +458,43 @@ impl Watch<'_> {
         }
     }
 
-    /// What is left in the pipes after everybody is gone.
-    fn drain(&mut self, teller: &mut Teller<'_>) {
-        for stream in [Output::Stdout, Output::Stderr] {
-            loop {
-                let source = match stream {
-                    Output::Stdout => &self.ends.stdout,
-                    Output::Stderr => &self.ends.stderr,
-                };
-                if source.as_ref().and_then(Source::fd).is_none() {
-                    break;
-                }
-                self.pass(stream, &|| (), teller);
-            }
+    /// Takes the bytes that the command left in its pipes, and delivers them.
+    fn drain(&mut self, teller: &mut Teller<'_>) -> io::Result<()> {
+        for index in 0..self.relay.events.len() {
+            while self.pass(index, &|| (), teller) {}
         }
-        while self.ends.relay.as_ref().and_then(|relay| relay.from_master.as_ref()?.fd()).is_some() {
-            self.show();
+        self.await_readers()
+    }
+
+    /// Delivers all that is pending. A reader that does not read keeps polder until the run's time is
+    /// up, or until a signal; once polder has ended the run, only for a moment.
+    fn await_readers(&mut self) -> io::Result<()> {
+        let moment = Instant::now() + DELIVERY;
+        loop {
+            let delivered = self.relay.drain();
+            self.outlets.iter().for_each(EventOutlet::flush);
+            let outlets: Vec<_> = self.outlets.iter().filter_map(EventOutlet::awaited).collect();
+            if delivered && outlets.is_empty() {
+                return Ok(());
+            }
+            let until = if self.cause.is_some() { Some(moment) } else { self.deadline };
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                self.cause.get_or_insert(Cause::TimedOut);
+                return Ok(());
+            }
+            let streams = self.relay.awaited_by_caller();
+            let signals = self.signals.map(|signals| (signals.fd(), Direction::Read));
+            let awaited: Vec<_> = [signals]
+                .into_iter()
+                .chain(streams.iter().map(|(_, fd, direction)| Some((*fd, *direction))))
+                .chain(outlets.iter().map(|fd| Some((fd.as_fd(), Direction::Write))))
+                .collect();
+            wait::ready(&awaited, left)?;
+            let signal = self.signals.and_then(Signals::next);
+            if let Some(signal) = signal.filter(|signal| *signal != wait::WINDOW_CHANGED) {
+                self.cause.get_or_insert(Cause::Interrupted(signal));
+            }
         }
     }
 

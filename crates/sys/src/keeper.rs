@@ -10,7 +10,7 @@ mod life;
 #[cfg_attr(not(target_os = "linux"), path = "keeper/portable.rs")]
 mod os;
 
-use crate::command::{Command, Rlimit, Terminal};
+use crate::command::{Command, Rlimit, Terminal, TerminalSize};
 use crate::errno::{Errno, check_int};
 use life::{ORDER_BYTES, REPORT_NUMBERS, Stage, Tag, Verb};
 use std::ffi::CString;
@@ -77,10 +77,10 @@ pub fn start(command: &Command, stdio: &[OwnedFd; 3], rlimits: &[Rlimit]) -> Res
         .map_err(|error| setup("make the control socket", "socketpair")(Errno(error.raw_os_error().unwrap_or(0))))?;
     let terminal = command.terminal.map(open_terminal).transpose().map_err(setup("make the terminal", "openpty"))?;
     let (master, slave) = terminal.unzip();
-    let streams: [RawFd; 3] = match &slave {
-        Some(slave) => [slave.as_raw_fd(); 3],
-        None => [0, 1, 2].map(|number: usize| stdio[number].as_raw_fd()),
-    };
+    let streams: [RawFd; 3] = [0, 1, 2].map(|number: usize| match (&slave, command.terminal) {
+        (Some(slave), Some(terminal)) if terminal.streams.contains(number) => slave.as_raw_fd(),
+        _ => stdio[number].as_raw_fd(),
+    });
     // Whatever the child needs is made here, because making it allocates.
     let (argv, envp) = (pointers(&command.argv), pointers(&command.env));
     let ready = life::Ready {
@@ -175,8 +175,9 @@ impl Drop for Kept {
 }
 
 /// A terminal: our side and the command's.
-fn open_terminal(size: Terminal) -> Result<(OwnedFd, OwnedFd), Errno> {
-    let mut size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
+fn open_terminal(terminal: Terminal) -> Result<(OwnedFd, OwnedFd), Errno> {
+    let TerminalSize { rows, columns } = terminal.size;
+    let mut size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut master, mut slave) = (-1, -1);
     // SAFETY: room for two descriptors; no name and no settings are asked for; the size outlives the call.
     check_int(unsafe {
@@ -188,6 +189,7 @@ fn open_terminal(size: Terminal) -> Result<(OwnedFd, OwnedFd), Errno> {
         // SAFETY: plain numbers.
         check_int(unsafe { libc::fcntl(side.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) })?;
     }
+    crate::pty::set_output_mode(slave.as_fd(), terminal.output)?;
     Ok((master, slave))
 }
 

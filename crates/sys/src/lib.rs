@@ -13,10 +13,11 @@ pub mod keeper;
 pub mod kept;
 #[cfg(target_os = "linux")]
 mod linux;
+mod pty;
 #[cfg(target_os = "linux")]
 mod ready;
 
-pub use command::{Command, Rlimit, Terminal};
+pub use command::{Command, OutputMode, Rlimit, StreamSet, Terminal, TerminalSize};
 pub use errno::Errno;
 #[cfg(target_os = "linux")]
 pub use linux::*;

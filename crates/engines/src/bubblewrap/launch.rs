@@ -18,7 +18,7 @@ use std::path::Path;
 const OURS: u64 = 2;
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _ } = services;
     let (plan, host) = (fitted.plan(), fitted.host());
     let writable = plan.files.shown.iter().filter(|shown| shown.access == Access::ReadWrite);
     let writable: Vec<&Path> = writable.map(|shown| shown.host.as_path()).collect();

@@ -10,7 +10,7 @@ use super::ready::{Ready, image_key, ready_image};
 use super::{apart, image, owner, place};
 use crate::shimmed::{ShimmedRun, describe, made_layers, setup};
 use polder_engine::{
-    Finished, Fitted, LaunchError, Lookout, Notice, Parting, Report, Running, Services, Session, Words,
+    Finished, Fitted, LaunchError, Lookout, NoTerminal, Notice, Parting, Report, Running, Services, Session, Words,
 };
 use polder_facts::LimitKind;
 use polder_plan::{Plan, Shown};
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ELOOP: i32 = 40;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, lookout, session } = services;
+    let Services { stdio, terminal, no_terminal, ahead: _, layers, lookout, session } = services;
     let plan = fitted.plan();
     let (layers, kept) = made_layers(plan, layers)?;
     // Before anything is made: what is wrong with it is said first.
@@ -48,7 +48,8 @@ pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Res
     let leaks = image.has_volumes && fitted.host().landlock_abi == 0;
     let session = if leaks { Session::new() } else { session };
     if let Some(runtime) = image.apart() {
-        let run = apart::Services { stdio, terminal, kept, lookout };
+        let asked_for_terminal = terminal.is_some() && no_terminal == NoTerminal::Refuse;
+        let run = apart::Services { stdio, asked_for_terminal, kept, lookout };
         return apart::launch(kind, fitted, &client, &image, runtime, run);
     }
     let opening = Opening::new(&client, kind, fitted, &image, layers.as_ref(), project.as_ref())?;

@@ -28,7 +28,7 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead: _, layers, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _ } = services;
     let failed = |text: String, remedy| setup(std::io::Error::other(text), remedy);
     // It cannot lay one layer over another; such a plan does not come to this.
     if layers.is_some() {

@@ -8,7 +8,7 @@ use polder_sys::cgroup::Cgroup;
 use polder_sys::{NetNamespace, Recipe, Step};
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, ahead, layers, lookout, session } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead, layers, lookout, session } = services;
     let layers = layers_of(fitted.plan(), layers)?;
     let Lowered { ground, inside } = lower(&fitted, layers.as_ref().map(|promised| &promised.layers), terminal);
     // The shim is one of those that are counted.

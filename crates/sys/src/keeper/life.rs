@@ -197,9 +197,10 @@ fn try_become(ready: &Ready<'_>) -> Result<Errno, (Stage, Errno)> {
         // SAFETY: plain numbers.
         check_int(unsafe { libc::dup2(stream, number as RawFd) }).map_err(at(Stage::Streams))?;
     }
-    if terminal.is_some() {
+    if let Some(terminal) = terminal {
+        let first = terminal.streams.first();
         // SAFETY: the request takes a number; 0 does not steal a terminal.
-        check_int(unsafe { libc::ioctl(0, libc::TIOCSCTTY as _, 0) }).map_err(at(Stage::Session))?;
+        check_int(unsafe { libc::ioctl(first, libc::TIOCSCTTY as _, 0) }).map_err(at(Stage::Session))?;
     }
     os::close_on_exec_from(3).map_err(at(Stage::Descriptors))?;
     for limit in ready.rlimits {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::command::{OutputMode, StreamSet};
 use std::fs::File;
 
 /// A command with an empty input, and the end of the pipe that its output goes to.
@@ -104,7 +105,11 @@ fn a_signal_reaches_the_group() {
 #[test]
 fn a_terminal_is_one() {
     let (mut command, stdio, _output) = command(&["/bin/sh", "-c", "tty >/dev/null && stty size && test -t 0"]);
-    command.terminal = Some(Terminal { rows: 11, columns: 22 });
+    command.terminal = Some(Terminal {
+        size: TerminalSize { rows: 11, columns: 22 },
+        streams: StreamSet::ALL,
+        output: OutputMode::Processed,
+    });
     let mut kept = start(&command, &stdio, &[]).expect("a start");
     let mut master = File::from(kept.take_master().expect("a terminal"));
     assert_eq!(kept.ended().expect("an end").code, Some(0));

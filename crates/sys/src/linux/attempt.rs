@@ -453,6 +453,14 @@ pub fn open_at(dir: BorrowedFd<'_>, name: &Path, flags: i32, mode: u32) -> io::R
     })?)
 }
 
+/// Changes a mode below a directory descriptor.
+pub fn chmod_at(dir: BorrowedFd<'_>, name: &Path, mode: u32) -> io::Result<()> {
+    let name = c(name)?;
+    // SAFETY: the name outlives the call.
+    check_int(unsafe { libc::fchmodat(dir.as_raw_fd(), name.as_ptr(), mode, 0) })?;
+    Ok(())
+}
+
 /// Opens with `openat2(2)`.
 pub fn open2(path: &Path, flags: i32, mode: u32) -> io::Result<OwnedFd> {
     let path = c(path)?;

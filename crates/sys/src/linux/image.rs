@@ -8,7 +8,7 @@ use super::recipe::{
     Observation, Reserved, Root, Source, Step, Swept,
 };
 use super::syscalls::{Guarded, Observe};
-use crate::command::{Command, Rlimit, Terminal};
+use crate::command::{Command, OutputMode, Rlimit, StreamSet, Terminal, TerminalSize};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 
@@ -206,7 +206,9 @@ fields!(Observation, ObserveImage<'a> { mode, shown, alone, lent, ruled });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
 fields!(Rlimit, Rlimit { resource, value });
-fields!(Terminal, Terminal { rows, columns });
+fields!(Terminal, Terminal { size, streams, output });
+fields!(TerminalSize, TerminalSize { rows, columns });
+fields!(StreamSet, StreamSet { bits });
 fields!(LandlockRule<S>, LandlockRule<&'a CStr> { path, access, missing }, S);
 fields!(Reserved<S>, Reserved<&'a CStr> { directory, name }, S);
 fields!(Swept<S, L>, Swept<&'a CStr, List<'a, &'a CStr>> { path, aside, only_with }, S, L);
@@ -235,6 +237,7 @@ macro_rules! variants {
         }
     };
 }
+variants!(OutputMode, OutputMode { 0 = Processed {}, 1 = Plain {} });
 variants!(Access, Access { 0 = ReadOnly {}, 1 = ReadWrite {} });
 variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });

@@ -37,7 +37,7 @@ mod seccomp;
 mod shared_net;
 mod shim;
 mod spot;
-
+pub mod streams;
 pub mod syscalls;
 pub mod terminal;
 mod text;

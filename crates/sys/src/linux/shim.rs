@@ -14,7 +14,8 @@ use super::recipe::{NetNamespace, Swept};
 use super::syscalls::{self, Observe};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
-use crate::Terminal;
+use crate::pty::set_output_mode;
+use crate::{Terminal, TerminalSize};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr;
@@ -194,14 +195,9 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     give_up(&inside).map_err(failed)?;
     let stage = |stage| move |errno| failed(Failure { stage, index: 0, errno });
     let kept = [above_streams(kept), above_streams(held)];
-    match inside.command.terminal {
-        None => place_stdio(streams),
-        Some(size) => {
-            drop(streams);
-            open_terminal(size, control)
-        }
-    }
-    .map_err(stage(Stage::Terminal))?;
+    place_stdio(streams)
+        .and_then(|()| inside.command.terminal.map_or(Ok(()), |terminal| open_terminal(terminal, control)))
+        .map_err(stage(Stage::Terminal))?;
     // Whatever else the caller had open is not ours to keep, and what we keep is not the command's.
     // Nobody closes what is kept: it ends with us.
     let number = |kept: Result<Option<OwnedFd>, Errno>| {
@@ -369,7 +365,7 @@ fn above_streams(descriptor: Option<OwnedFd>) -> Result<Option<OwnedFd>, Errno> 
 }
 
 /// A terminal from the sandbox's own `/dev/pts`, so that it has a name inside; the caller gets its other side.
-fn open_terminal(size: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
+fn open_terminal(terminal: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
     // SAFETY: a static path.
     let master = check_fd(i64::from(unsafe { libc::open(c"/dev/pts/ptmx".as_ptr(), flags) }))?;
@@ -378,17 +374,19 @@ fn open_terminal(size: Terminal, control: BorrowedFd<'_>) -> Result<(), Errno> {
     check_int(unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK as _, &raw const unlock) })?;
     // SAFETY: the request takes open flags and gives a descriptor.
     let slave = check_fd(i64::from(unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCGPTPEER as _, flags) }))?;
-    let size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let TerminalSize { rows, columns } = terminal.size;
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the request reads one `winsize`.
     check_int(unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSWINSZ as _, &raw const size) })?;
-    for number in 0..3 {
+    set_output_mode(slave.as_fd(), terminal.output)?;
+    for number in (0..3).filter(|number| terminal.streams.contains(*number)) {
         // SAFETY: plain numbers.
-        check_int(unsafe { libc::dup2(slave.as_raw_fd(), number) })?;
+        check_int(unsafe { libc::dup2(slave.as_raw_fd(), number as RawFd) })?;
     }
     wire::send(control, &Record::new(Tag::Master), &[master.as_raw_fd()])
 }
 
-fn close_all_but(mut kept: [RawFd; 3]) -> Result<(), Errno> {
+pub(crate) fn close_all_but(mut kept: [RawFd; 3]) -> Result<(), Errno> {
     let close = |first: RawFd, last: libc::c_uint, flags: libc::c_uint| {
         // SAFETY: plain numbers.
         check(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
@@ -444,9 +442,10 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
     // A session of its own: no terminal of the caller can be made the controlling one, and a group to signal.
     // SAFETY: no arguments.
     check_int(unsafe { libc::setsid() }).map_err(|errno| (Stage::Terminal, errno))?;
-    if terminal.is_some() {
+    if let Some(terminal) = terminal {
+        let first = terminal.streams.first();
         // SAFETY: the request takes a number; 0 does not steal a terminal.
-        check_int(unsafe { libc::ioctl(0, libc::TIOCSCTTY as _, 0) }).map_err(|errno| (Stage::Terminal, errno))?;
+        check_int(unsafe { libc::ioctl(first, libc::TIOCSCTTY as _, 0) }).map_err(|errno| (Stage::Terminal, errno))?;
     }
     // SAFETY: the path outlives the call.
     check_int(unsafe { libc::chdir(workdir.as_ptr()) }).map_err(|errno| (Stage::Workdir, errno))?;

@@ -1,6 +1,7 @@
 //! What the caller of a sandbox needs from the kernel: pipes, waiting, signals as descriptors, the clock of a run.
 
 use super::call::{Errno, check, check_fd, check_int};
+use super::streams::Direction;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
@@ -29,10 +30,24 @@ pub fn is_open(fd: RawFd) -> bool {
 
 /// Waits until one of the descriptors can be read or is at its end; says which. An empty answer is a time-out.
 pub fn readable(fds: &[Option<BorrowedFd<'_>>], timeout: Option<Duration>) -> io::Result<Vec<bool>> {
-    let mut list: Vec<_> = fds
-        .iter()
-        .map(|fd| libc::pollfd { fd: fd.map_or(-1, |fd| fd.as_raw_fd()), events: libc::POLLIN, revents: 0 })
-        .collect();
+    let awaited: Vec<_> = fds.iter().map(|fd| fd.map(|fd| (fd, Direction::Read))).collect();
+    ready(&awaited, timeout)
+}
+
+/// Waits until bytes can go one way on one of the descriptors, or never will; says on which. An
+/// empty answer is a time-out.
+pub fn ready(awaited: &[Option<(BorrowedFd<'_>, Direction)>], timeout: Option<Duration>) -> io::Result<Vec<bool>> {
+    let entry = |awaited: &Option<(BorrowedFd<'_>, Direction)>| match awaited {
+        None => libc::pollfd { fd: -1, events: 0, revents: 0 },
+        Some((fd, direction)) => {
+            let events = match direction {
+                Direction::Read => libc::POLLIN,
+                Direction::Write => libc::POLLOUT,
+            };
+            libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
+        }
+    };
+    let mut list: Vec<_> = awaited.iter().map(entry).collect();
     let timeout_ms = match timeout {
         None => -1,
         // Rounded up, so that a wait of less than a millisecond does not spin.

@@ -33,7 +33,7 @@ const BETWEEN: Duration = Duration::from_millis(25);
 /// What surrounds the run.
 pub(in crate::container) struct Services<'a> {
     pub(in crate::container) stdio: [OwnedFd; 3],
-    pub(in crate::container) terminal: Option<Terminal>,
+    pub(in crate::container) asked_for_terminal: bool,
     pub(in crate::container) kept: Option<OwnedFd>,
     pub(in crate::container) lookout: &'a mut dyn Lookout,
 }
@@ -65,8 +65,8 @@ pub(in crate::container) fn launch(
     runtime: &str,
     services: Services<'_>,
 ) -> Result<Box<dyn polder_engine::Running>, LaunchError> {
-    let Services { stdio, terminal, kept, lookout } = services;
-    if terminal.is_some() {
+    let Services { stdio, asked_for_terminal, kept, lookout } = services;
+    if asked_for_terminal {
         let text = format!("runtime `{runtime}` has a kernel of its own, into which no terminal of this one's leads");
         return Err(other(text, Some("run without --tty, or use a runtime on this kernel, such as `runc`")));
     }

@@ -59,7 +59,11 @@ fn inside() -> Inside {
             argv: vec![c("true"), c(""), c("ü\n")],
             env: vec![c("A=1")],
             workdir: c("/ws"),
-            terminal: Some(Terminal { rows: 24, columns: 80 }),
+            terminal: Some(Terminal {
+                size: TerminalSize { rows: 24, columns: 80 },
+                streams: StreamSet::ALL,
+                output: OutputMode::Plain,
+            }),
         },
     }
 }
