@@ -42,7 +42,7 @@ pub(crate) fn live(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let planned = sandbox.plan(command).expect("a plan");
     let duplicate = |fd: std::os::fd::BorrowedFd<'_>| polder_sys::wait::duplicate(fd).expect("a descriptor");
-    let streams = Streams::Direct {
+    let streams = Streams::Relayed {
         stdin: duplicate(std::io::stdin().as_fd()),
         stdout: duplicate(std::io::stdout().as_fd()),
         stderr: duplicate(std::io::stderr().as_fd()),

@@ -126,6 +126,7 @@ mod sockets;
 mod sockets_are_closed_with_the_hosts_network;
 mod sockets_of_the_host_are_not_there;
 mod stdin_cannot_be_reopened_for_writing;
+mod stdin_file_keeps_its_attributes;
 mod system_directories_cannot_be_written;
 mod the_32_bit_entrance_is_closed;
 mod the_guard_does_not_open_its_own_process;
@@ -160,6 +161,7 @@ pub(crate) const ALL: &[Attack] = &[
     no_descriptor_above_two_is_open::ATTACK,
     stdin_cannot_be_reopened_for_writing::ATTACK,
     a_directory_as_stdin_does_not_open_the_host::ATTACK,
+    stdin_file_keeps_its_attributes::ATTACK,
     the_outcome_cannot_be_forged::ATTACK,
     a_read_only_file_cannot_be_linked_into_the_workspace::ATTACK,
     a_protected_file_gets_no_second_name::ATTACK,

@@ -4,7 +4,7 @@ use crate::answer::{Answer, HIDDEN};
 use crate::attack::Attack;
 use crate::field::Field;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 
 pub(crate) const ATTACK: Attack = Attack {
     id: "T003c",
@@ -21,6 +21,13 @@ pub(crate) const ATTACK: Attack = Attack {
 };
 
 fn attempt(field: &Field) -> Answer {
-    let write = |path: &str| OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(b"changed"));
+    let write = |path: &str| {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        // The command has a pipe of its own in the file's place.
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::from_raw_os_error(libc::EACCES));
+        }
+        file.write_all(b"changed")
+    };
     Answer::all(field, ["/proc/self/fd/0", "/dev/stdin", "/dev/fd/0"].map(|path| Answer::of(path, write(path), HIDDEN)))
 }

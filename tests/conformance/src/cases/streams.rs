@@ -49,7 +49,7 @@ pub(super) fn the_two_output_streams_stay_apart(scene: &Scene) {
 pub(super) fn the_callers_own_descriptors_are_used(scene: &Scene) {
     let input = scene.write("input", "in\n");
     let file = |name: &str| File::create(scene.dir().join(name)).expect("a file");
-    let streams = Streams::Direct {
+    let streams = Streams::Relayed {
         stdin: File::open(input).expect("input").into(),
         stdout: file("stdout").into(),
         stderr: file("stderr").into(),
