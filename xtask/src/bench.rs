@@ -4,6 +4,7 @@
 mod engines;
 mod sessions;
 mod start;
+mod streams;
 mod table;
 mod turns;
 mod work;
@@ -25,12 +26,14 @@ pub(crate) fn bench(args: &[String]) -> Outcome {
         Some("start") => measure("start", rounds.unwrap_or(300), keep),
         Some("work") => measure("work", rounds.unwrap_or(30), keep),
         Some("workspace") => measure("workspace", rounds.unwrap_or(100), keep),
+        Some("streams") => measure("streams", rounds.unwrap_or(20), keep),
         // The second half, in the directory and as the user that the first half chose.
         Some("start-here") => here(args, start::measure),
         Some("engines-here") => here(args, engines::measure),
         Some("work-here") => here(args, work::measure),
         Some("workspace-here") => here(args, workspace::measure),
-        _ => Err("bench start [--engines]|work|workspace [--rounds=N] [--write]".to_owned()),
+        Some("streams-here") => here(args, streams::measure),
+        _ => Err("bench start [--engines]|work|workspace|streams [--rounds=N] [--write]".to_owned()),
     }
 }
 

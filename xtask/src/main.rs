@@ -19,7 +19,7 @@ cargo xtask VERB
   build                  build the static binary and print its path
   test [FILTER]          install what the tests need and run all of them, as root and as an ordinary user
   daemons -- COMMAND     run a command while container daemons of its own are up (DOCKER_HOST, CONTAINER_HOST)
-  bench start|work|workspace  measure, side by side, and print a table (--write keeps it in docs/bench/)
+  bench start|work|workspace|streams  measure, side by side, and print a table (--write keeps it in docs/bench/)
   bench start --engines  the start of every engine that works here, in one table
   order                  list the functions that a run passes through, for the linker to put them side by side
   generate               write the generated files anew: schemas, man pages, filters, the page of engines
