@@ -1,7 +1,8 @@
 //! Plans for tests of engines that run on the host's own file system.
 
 use polder_facts::{
-    CacheFacts, Entry, GuestPath, HostFacts, HostPath, Origin, Resolved, Sourced, SystemPath, TreeFacts, UserFacts,
+    CacheFacts, Entry, GuestPath, HostFacts, HostPath, Origin, OtherNames, Resolved, Sourced, SystemPath, TreeFacts,
+    UserFacts,
 };
 use polder_plan::{Plan, World, compile_in};
 use polder_policy::{Access, Bind, EngineChoice, PathPattern, Policy, built_in};
@@ -35,6 +36,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
             entries: entries.iter().map(|(path, entry)| (Path::new(root).join(path), entry.clone())).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::from([

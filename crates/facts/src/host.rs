@@ -208,6 +208,56 @@ pub struct TreeFacts {
     pub captured: Option<CapturedFacts>,
     /// Every bind source of the policy, resolved; absent when it does not exist.
     pub sources: BTreeMap<PathBuf, Resolved>,
+    /// By which other names what the policy masks could be reached.
+    pub other_names: OtherNames,
+}
+
+/// Names by which a masked path could be reached although the path itself is masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherNames {
+    /// Files in masked directories with a hard link that no mask covers, in order.
+    pub links: Vec<HardLinked>,
+    /// Places in shown trees where a mount shows what another place shows, in order.
+    pub twins: Vec<TwinMount>,
+}
+
+impl OtherNames {
+    /// There are none, or no caller asked.
+    pub const fn none() -> Self {
+        Self { links: Vec::new(), twins: Vec::new() }
+    }
+}
+
+/// A file in a masked directory that has a hard link elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HardLinked {
+    /// The masked directory.
+    pub directory: PathBuf,
+    /// The file in it.
+    pub file: PathBuf,
+    /// The name that no mask covers.
+    pub other: OtherLink,
+}
+
+/// Where the other hard link of a file is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OtherLink {
+    /// In a shown tree, at this path.
+    At(PathBuf),
+    /// Unknown: the shown trees hold more entries than polder looks at.
+    Unsearched {
+        /// How many entries polder looks at.
+        entries_max: usize,
+    },
+}
+
+/// Two host paths in shown trees that show the same directory or file, by way of a mount.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TwinMount {
+    /// One of them.
+    pub base: PathBuf,
+    /// The other one.
+    pub at: PathBuf,
 }
 
 /// What is known about the directories that are kept between runs.

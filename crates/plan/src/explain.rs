@@ -132,6 +132,9 @@ impl fmt::Display for Plan {
         for pattern in &files.partial_patterns {
             out.row("protected", &format!("{} (what exists at the start)", pattern.value), &pattern.origin)?;
         }
+        for pattern in &files.hidden_at_start {
+            out.row("hidden", &format!("{} (what exists at the start)", pattern.value), &pattern.origin)?;
+        }
         let mode = match network.value.mode {
             NetworkMode::None => "none",
             NetworkMode::Restricted => "restricted",

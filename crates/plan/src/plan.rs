@@ -121,6 +121,8 @@ pub struct FileView {
     pub kept: Option<HostPath>,
     /// Patterns that protect only what exists when the run begins.
     pub partial_patterns: Vec<Sourced<String>>,
+    /// Patterns and absent paths of `deny_read`: what the host makes there while the command runs is not hidden.
+    pub hidden_at_start: Vec<Sourced<String>>,
     /// The size of the private file systems together.
     pub scratch: ByteSize,
 }

@@ -6,7 +6,9 @@ use crate::plan::{
     Caches, Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
     World, Written,
 };
-use polder_facts::{ByteSize, Entry, GuestPath, HostFacts, HostPath, Origin, Sourced};
+use polder_facts::{
+    ByteSize, Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount,
+};
 use polder_policy::{Access, Bind, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -115,6 +117,7 @@ pub(crate) fn build(
         swept: Vec::new(),
         kept: host.caches.kept.as_ref().and_then(|kept| HostPath::new(kept).ok()),
         partial_patterns: Vec::new(),
+        hidden_at_start: Vec::new(),
         scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
     };
     // A mask that nothing keeps would be a lie.
@@ -404,14 +407,19 @@ impl Masks<'_> {
 
     fn add_pattern(&mut self, kind: MaskKind, PathPattern(text): &PathPattern, origin: &Origin) {
         if !is_glob(text) {
-            self.add_path(kind, &self.host.tree.root.join(text), origin);
+            let path = self.host.tree.root.join(text);
+            if kind == MaskKind::Hide && self.is_missing(&path) && !self.shown_with(&path).is_empty() {
+                self.view.hidden_at_start.push(Sourced::new(text.clone(), origin.clone()));
+            }
+            self.add_path(kind, &path, origin);
             return;
         }
         for path in self.host.tree.matches.get(text).cloned().unwrap_or_default() {
             self.add_path(kind, &path, origin);
         }
         if kind == MaskKind::Hide {
-            // What the command makes itself it may also read.
+            // The command may read a file that it makes itself. One that the host makes meanwhile it can read as well.
+            self.view.hidden_at_start.push(Sourced::new(text.clone(), origin.clone()));
             return;
         }
         match text.strip_prefix("**/") {
@@ -433,6 +441,54 @@ impl Masks<'_> {
                 self.add_shown_path(kind, path, origin, base, guest);
             }
         }
+        for (base, guest, access) in self.twins_below(path) {
+            if kind == MaskKind::Hide || access == Access::ReadWrite {
+                self.mask_twin(kind, &base, origin, guest);
+            }
+        }
+    }
+
+    /// Masks a mount that shows a masked path, or a part of what lies below it, at another place.
+    fn mask_twin(&mut self, kind: MaskKind, base: &Path, origin: &Origin, guest: GuestPath) {
+        if self.view.shown.iter().any(|shown| shown.guest == guest) {
+            self.faults.push(Fault::new(
+                origin.clone(),
+                format!("`{}` is masked, and a mount shows it as a whole at `{guest}`", base.display()),
+                "take one of the two away",
+            ));
+            return;
+        }
+        let lifted_by = self.lifted_by.clone();
+        self.view.masks.push(Mask { path: guest, kind, origin: origin.clone(), lifted_by });
+    }
+
+    /// Whether a file in a masked directory has a hard link that no mask covers; then it is a fault.
+    fn has_other_links(&mut self, kind: MaskKind, directory: &Path, origin: &Origin) -> bool {
+        let held = match kind {
+            MaskKind::Protect => "protected",
+            MaskKind::Hide => "hidden",
+        };
+        let links = self.host.tree.other_names.links.iter();
+        let found = links.into_iter().find(|linked| linked.file.starts_with(directory));
+        let Some(HardLinked { directory: _, file, other }) = found else { return false };
+        let file = file.display();
+        self.faults.push(match other {
+            OtherLink::At(other) => Fault::new(
+                origin.clone(),
+                format!("`{file}` is {held}, and its hard link `{}` is not", other.display()),
+                "remove one of the two, or replace one by a copy",
+            ),
+            OtherLink::Unsearched { entries_max } => Fault::new(
+                origin.clone(),
+                format!("`{file}` is {held} and has other hard links, and more than {entries_max} entries are shown"),
+                "replace it by a copy, or show fewer files: polder looks for hard links in all of them",
+            ),
+        });
+        true
+    }
+
+    fn is_missing(&self, path: &Path) -> bool {
+        matches!(self.host.tree.entries.get(path), None | Some(Entry::Missing))
     }
 
     fn add_shown_path(&mut self, kind: MaskKind, path: &Path, origin: &Origin, base: PathBuf, guest: GuestPath) {
@@ -494,6 +550,7 @@ impl Masks<'_> {
                     }
                     return;
                 }
+                Some(Entry::Directory) if current == path && self.has_other_links(kind, path, origin) => return,
                 Some(_) if current == path => {
                     self.view.masks.push(Mask {
                         path: here,
@@ -620,7 +677,27 @@ impl Masks<'_> {
     /// Every shown host path that holds a path: its host path, where it appears, and whether it can be written.
     fn shown_with(&self, path: &Path) -> Vec<(PathBuf, GuestPath, Access)> {
         let holders = self.view.shown.iter().filter(|shown| path.starts_with(shown.host.as_path()));
-        holders.map(|shown| (shown.host.as_path().to_owned(), shown.guest.clone(), shown.access)).collect()
+        let mut found: Vec<(PathBuf, GuestPath, Access)> =
+            holders.map(|shown| (shown.host.as_path().to_owned(), shown.guest.clone(), shown.access)).collect();
+        found.extend(self.twins(|base| path != base && path.starts_with(base)));
+        found
+    }
+
+    /// Every mount in a shown tree that shows a path, or a part of what lies below it, at another place.
+    fn twins_below(&self, path: &Path) -> Vec<(PathBuf, GuestPath, Access)> {
+        self.twins(|base| base.starts_with(path)).collect()
+    }
+
+    /// Places inside at which a mount shows such a host path once more.
+    fn twins(&self, wanted: impl Fn(&Path) -> bool) -> impl Iterator<Item = (PathBuf, GuestPath, Access)> {
+        let twins = self.host.tree.other_names.twins.iter().filter(move |twin| wanted(&twin.base));
+        twins.flat_map(|TwinMount { base, at }| {
+            let holders = self.view.shown.iter().filter(|shown| at.starts_with(shown.host.as_path()));
+            holders.filter_map(|shown| {
+                let inside = to_guest(shown.host.as_path(), &shown.guest, at).ok()?;
+                Some((base.clone(), inside, shown.access))
+            })
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 //! Nothing here starts anything, and nothing that is surveyed can be launched.
 
 use polder_engine::{About, Availability, Engine, EngineClass, Fit};
-use polder_facts::{ByteSize, Gap, HostFacts, Origin, Sourced, Span, TreeFacts};
+use polder_facts::{ByteSize, Gap, HostFacts, Origin, OtherNames, Sourced, Span, TreeFacts};
 use polder_plan::{Plan, World, compile_in};
 use polder_policy::{Limits, Policy, built_in};
 use std::collections::BTreeMap;
@@ -68,6 +68,7 @@ pub fn reference(world: World, host: &HostFacts) -> Plan {
         entries: BTreeMap::new(),
         matches: BTreeMap::new(),
         mounts: Vec::new(),
+        other_names: OtherNames::none(),
         captured: None,
         submodules: Vec::new(),
         sources: BTreeMap::new(),

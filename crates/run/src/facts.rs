@@ -4,10 +4,11 @@ use crate::cache;
 use crate::projects;
 use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
-use polder_facts::{CacheFacts, Entry, HostFacts, Origin, Sourced, TreeFacts, UserFacts};
+use polder_facts::{CacheFacts, Entry, HostFacts, Origin, OtherNames, Sourced, TreeFacts, UserFacts};
 use polder_plan::cache_candidates;
-use polder_policy::{Image, PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
+use polder_policy::{Access, Image, PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
 use polder_sys::facts as look;
+use polder_sys::names::{self, MaskedFor, MountTable, ShownTree};
 use polder_sys::probe::{self, Machine};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -47,6 +48,9 @@ pub enum FactsError {
         /// Why.
         source: look::WalkError,
     },
+    /// The hard links of what is masked cannot be looked at.
+    #[error("cannot look for hard links to the files of protected and hidden directories")]
+    Links(#[source] look::WalkError),
 }
 
 /// What this machine offers, from the cache or from probes.
@@ -113,9 +117,11 @@ pub fn gather(
     if let Some(copy) = &copy {
         worktree::speak_of(copy, &mut tree, &root);
     }
+    let table = MountTable::read().map_err(fault)?;
     if policy.workspace.value.mode == WorkspaceMode::Cow {
-        tree.mounts = look::mounts_below(&root).map_err(fault)?;
+        tree.mounts = table.below(&root);
     }
+    tree.other_names = other_names(policy, &tree, &table)?;
     let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
     Ok(HostFacts {
         mechanisms,
@@ -127,6 +133,43 @@ pub fn gather(
         tree,
         environment,
     })
+}
+
+/// By which other names what a policy masks could be reached in what it shows.
+fn other_names(policy: &Policy, tree: &TreeFacts, table: &MountTable) -> Result<OtherNames, FactsError> {
+    let shown = |path: &Path, access: Access| ShownTree { path: path.to_owned(), written: access == Access::ReadWrite };
+    let binds = policy.binds.iter().map(|bind| &bind.value);
+    let mut trees: Vec<ShownTree> =
+        binds.filter_map(|bind| Some(shown(&tree.sources.get(bind.host.as_path())?.path, bind.access))).collect();
+    match policy.workspace.value.mode {
+        WorkspaceMode::Direct | WorkspaceMode::Cow => {
+            let repository = tree.worktree.iter().map(|worktree| &worktree.common_dir);
+            let own = std::iter::once(&tree.root).chain(repository);
+            trees.extend(own.map(|path| shown(path, policy.access.value)));
+        }
+        // The copy is polder's: each file in it has one name, and nothing is mounted below it.
+        WorkspaceMode::Worktree => {}
+    }
+    let mut masked = BTreeMap::new();
+    let mut add = |path: PathBuf, purpose: MaskedFor| {
+        let is_shown = trees.iter().any(|tree| path.starts_with(&tree.path));
+        if is_shown && tree.entries.get(&path) == Some(&Entry::Directory) {
+            let known = masked.entry(path).or_insert(purpose);
+            *known = purpose.max(*known);
+        }
+    };
+    for (rules, purpose) in [(&policy.protect, MaskedFor::Writing), (&policy.deny_read, MaskedFor::Reading)] {
+        for Sourced { value: PathPattern(text), .. } in rules {
+            match tree.matches.get(text) {
+                Some(found) => found.iter().for_each(|path| add(path.clone(), purpose)),
+                None => add(tree.root.join(text), purpose),
+            }
+        }
+    }
+    let hooks = tree.worktree.iter().map(|worktree| worktree.common_dir.join("hooks"));
+    hooks.chain(tree.submodules.iter().cloned()).for_each(|path| add(path, MaskedFor::Writing));
+    let links = names::hard_links(&masked, &trees).map_err(FactsError::Links)?;
+    Ok(OtherNames { links, twins: table.twins(&trees) })
 }
 
 /// Whether a run has caches, or may be shown a part of the host in which they lie.

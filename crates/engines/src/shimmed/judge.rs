@@ -17,6 +17,19 @@ pub(crate) fn gap(reason: impl Into<String>, remedy: Option<String>) -> Gap {
     Gap { reason: reason.into(), remedy }
 }
 
+/// What the report says about names that `deny_read` does not cover once the command runs.
+pub(crate) fn hidden_at_start(plan: &Plan) -> String {
+    match plan.files.hidden_at_start.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (`{}` hides what exists when the run begins, not what the host makes later)", one.value),
+        [one, rest @ ..] => format!(
+            " (`{}` and {} more entries of deny_read hide what exists when the run begins, not what the host makes later)",
+            one.value,
+            rest.len()
+        ),
+    }
+}
+
 pub(crate) struct Judge<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) host: &'a HostFacts,
@@ -64,11 +77,12 @@ impl Judge<'_> {
                 ),
             };
         }
-        enforced(if files.reserved.is_empty() {
+        let by = if files.reserved.is_empty() {
             "read-only mounts and pinned parents"
         } else {
             "read-only mounts, pinned parents, and a guard for names that do not exist yet"
-        })
+        };
+        enforced(format!("{by}{}", hidden_at_start(self.plan)))
     }
 
     pub(crate) fn second_layer(&self) -> Verdict {

@@ -2,8 +2,8 @@
 
 use polder_engine::{Engine, Fitted, Layers};
 use polder_facts::{
-    ByteSize, CacheFacts, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced,
-    SystemPath, TreeFacts, UserFacts,
+    ByteSize, CacheFacts, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, OtherNames, Probe, Resolved,
+    Sourced, SystemPath, TreeFacts, UserFacts,
 };
 use polder_policy::{
     Access, Bind, Network, NetworkMode, PathPattern, Policy, Workdir, Workspace, WorkspaceMode, built_in,
@@ -46,6 +46,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::from([(

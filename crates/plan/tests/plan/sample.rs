@@ -1,8 +1,8 @@
 //! A machine and a policy to plan with: nothing is read from the real ones.
 
 use polder_facts::{
-    CacheFacts, Entry, Grant, GuestPath, HostFacts, HostPath, Origin, Resolved, Sourced, SystemPath, TreeFacts,
-    UserFacts,
+    CacheFacts, Entry, Grant, GuestPath, HostFacts, HostPath, Origin, OtherNames, Resolved, Sourced, SystemPath,
+    TreeFacts, UserFacts,
 };
 use polder_plan::{Faults, Plan, compile};
 use polder_policy::{Access, Bind, PathPattern, Policy, built_in};
@@ -37,6 +37,7 @@ pub(crate) fn host() -> HostFacts {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),

@@ -129,18 +129,20 @@ fn what_is_hidden_beats_what_is_protected_and_all_below_it() {
 }
 
 #[test]
-fn what_is_missing_needs_no_hiding() {
+fn missing_hidden_path_is_said_to_be_hidden_at_start_only() {
     let mut policy = protecting(&[]);
     policy.deny_read = patterns(&["nowhere", "a/b"]);
     check(
         &policy,
         &host(),
         expect![[r#"
-        set-aside   /workspace/polder.yaml
-        set-aside   /workspace/polder.toml
-        set-aside   /workspace/.visor.yaml
-        set-aside   /workspace/.visor.yml
-    "#]],
+            set-aside   /workspace/polder.yaml
+            set-aside   /workspace/polder.toml
+            set-aside   /workspace/.visor.yaml
+            set-aside   /workspace/.visor.yml
+            hidden      nowhere (what exists at the start)  # polder.yaml:1
+            hidden      a/b (what exists at the start)  # polder.yaml:2
+        "#]],
     );
 }
 

@@ -1,7 +1,7 @@
 //! Machines that are made up, so that an answer depends on the code alone.
 
 use polder::{HostFacts, Mechanism, Probe};
-use polder_facts::{CacheFacts, CgroupFacts, CgroupVersion, Entry, SystemPath, TreeFacts, UserFacts};
+use polder_facts::{CacheFacts, CgroupFacts, CgroupVersion, Entry, OtherNames, SystemPath, TreeFacts, UserFacts};
 use std::collections::BTreeMap;
 
 /// Who calls.
@@ -46,6 +46,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),

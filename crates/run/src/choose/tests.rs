@@ -1,6 +1,6 @@
 use super::*;
 use polder_engine::{EngineClass, Fit, LaunchError, Running, Services, Verdict};
-use polder_facts::{CacheFacts, Entry, Gap, Guarantee, SystemPath, TreeFacts, UserFacts};
+use polder_facts::{CacheFacts, Entry, Gap, Guarantee, OtherNames, SystemPath, TreeFacts, UserFacts};
 use polder_plan::compile_in;
 use polder_policy::built_in;
 use std::collections::BTreeMap;
@@ -69,6 +69,7 @@ fn host() -> Arc<HostFacts> {
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
             sources: BTreeMap::new(),

@@ -1,13 +1,13 @@
 //! Looking at the user, the system directories and the workspace. Reads; changes nothing.
 
 use super::call::Errno;
-use polder_facts::{Entry, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
+use polder_facts::{Entry, OtherNames, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -157,40 +157,8 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
         mounts: Vec::new(),
         captured: None,
         sources,
+        other_names: OtherNames::none(),
     })
-}
-
-/// Where something is mounted below a directory, in order.
-pub fn mounts_below(root: &Path) -> io::Result<Vec<PathBuf>> {
-    // The fifth field is the place, with blanks and backslashes as octal numbers; see proc_pid_mountinfo(5).
-    // It has no size of its own, and whoever does not know how much there is reads it in small pieces.
-    let mut table = Vec::with_capacity(1 << 14);
-    File::open("/proc/self/mountinfo")?.read_to_end(&mut table)?;
-    let places = table.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
-    let places = places.map(|place| PathBuf::from(OsString::from_vec(unescaped(place))));
-    let mut below: Vec<PathBuf> = places.filter(|place| place != root && place.starts_with(root)).collect();
-    below.sort();
-    below.dedup();
-    Ok(below)
-}
-
-fn unescaped(text: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, more)) = rest.split_first() {
-        let number = more.get(..3).and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match number.filter(|_| *first == b'\\') {
-            Some(byte) => {
-                plain.push(byte);
-                rest = &more[3..];
-            }
-            None => {
-                plain.push(*first);
-                rest = more;
-            }
-        }
-    }
-    plain
 }
 
 /// The parts of submodules that git on the host obeys: their hooks and config, and the files that point to them.

@@ -25,6 +25,7 @@ mod local;
 mod located;
 mod mapped;
 mod mount;
+pub mod names;
 mod net;
 mod notify;
 mod observer;

@@ -15,6 +15,7 @@ mod a_git_redirect_is_gone_after_a_timeout;
 mod a_git_redirect_is_gone_after_the_run;
 mod a_git_redirect_is_gone_after_too_much_output;
 mod a_git_redirect_is_gone_when_the_shim_is_ended;
+mod a_hidden_directory_has_no_other_readable_name;
 mod a_hidden_file_cannot_be_opened_by_any_call;
 mod a_hidden_file_has_no_other_readable_name;
 mod a_hidden_tree_tells_nothing_of_itself;
@@ -36,6 +37,7 @@ mod a_pipe_as_configuration_does_not_wedge_the_next_run;
 mod a_pipe_or_a_vast_file_does_not_wedge_an_apply;
 mod a_planted_link_does_not_widen_a_bind;
 mod a_protected_directory_cannot_be_exchanged;
+mod a_protected_directory_has_no_other_writable_name;
 mod a_protected_file_cannot_be_changed_or_replaced;
 mod a_protected_file_gets_no_second_name;
 mod a_read_only_file_cannot_be_linked_into_the_workspace;
@@ -170,6 +172,7 @@ pub(crate) const ALL: &[Attack] = &[
     a_renamed_parent_does_not_free_a_protected_path::ATTACK,
     a_protected_file_cannot_be_changed_or_replaced::ATTACK,
     a_protected_directory_cannot_be_exchanged::ATTACK,
+    a_protected_directory_has_no_other_writable_name::ATTACK,
     a_renamed_parent_does_not_reveal_a_hidden_path::ATTACK,
     a_reserved_name_cannot_be_made_in_other_letters::ATTACK,
     a_hidden_file_cannot_be_opened_by_any_call::ATTACK,
@@ -288,6 +291,7 @@ pub(crate) const ALL: &[Attack] = &[
     variables_of_the_caller_do_not_enter::ATTACK,
     no_environment_inside_holds_a_secret::ATTACK,
     a_hidden_file_has_no_other_readable_name::ATTACK,
+    a_hidden_directory_has_no_other_readable_name::ATTACK,
     a_killed_polder_takes_the_sandbox_along::ATTACK,
     a_layer_filler_is_bounded::ATTACK,
     a_blocked_shim_does_not_keep_the_sandbox_alive::ATTACK,

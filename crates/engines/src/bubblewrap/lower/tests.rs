@@ -4,8 +4,8 @@ use crate::shimmed::testing::{cow, layers};
 use expect_test::{ExpectFile, expect_file};
 use polder_engine::Engine;
 use polder_facts::{
-    ByteSize, CacheFacts, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, Probe, Resolved, Sourced,
-    TreeFacts, UserFacts,
+    ByteSize, CacheFacts, Entry, GuestPath, HostFacts, HostPath, Mechanism, Origin, OtherNames, Probe, Resolved,
+    Sourced, TreeFacts, UserFacts,
 };
 use polder_policy::{Bind, EnvPattern, Network, PathPattern, Policy, Workdir, built_in};
 use polder_sys::Missing;
@@ -54,6 +54,7 @@ fn host(uid: u32) -> HostFacts {
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
+            other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
             sources,

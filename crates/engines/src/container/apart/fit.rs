@@ -2,7 +2,7 @@
 
 use crate::container::fit::has_cgroups;
 use crate::container::kind::Kind;
-use crate::shimmed::{Judge, enforced, gap};
+use crate::shimmed::{Judge, enforced, gap, hidden_at_start};
 use polder_engine::{EngineClass, Fit, Verdict};
 use polder_facts::{Gap, Guarantee, HostFacts, Origin};
 use polder_plan::Plan;
@@ -47,7 +47,7 @@ fn protect(plan: &Plan, runtime: &str) -> Verdict {
         return Verdict::Weaker { by: by.to_owned(), gap: gap(reason, another(runtime)) };
     }
     match plan.files.partial_patterns.first() {
-        None => enforced(by),
+        None => enforced(format!("{by}{}", hidden_at_start(plan))),
         Some(pattern) => {
             let reason =
                 format!("`{}` ({}) protects only what exists when the run begins", pattern.value, pattern.origin);
