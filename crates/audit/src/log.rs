@@ -1,5 +1,6 @@
 //! Writing the log: one lock, one line, on the disk before anybody goes on.
 
+use crate::anchor::{self, Anchored};
 use crate::record::{BEGINNING, Kind, LINE_BYTES_MAX, Record};
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
@@ -19,6 +20,8 @@ const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Log {
     directory: PathBuf,
+    /// Where the last record is noted besides, outside of the directory.
+    anchor: Option<PathBuf>,
     file_bytes_max: u64,
     /// Returns when what was written is on the disk. Nothing else in a test could tell whether it is.
     sync: fn(&File) -> io::Result<()>,
@@ -51,6 +54,35 @@ pub enum AuditError {
         /// The directory.
         path: PathBuf,
     },
+    /// The log is not the one that its anchor names, and nothing is added to it.
+    #[error(
+        "the audit log `{}` {why}; `polder audit verify` says more. A log that you removed yourself begins anew when \
+         its anchor `{}` is removed as well",
+        log.display(),
+        anchor.display()
+    )]
+    Unanchored {
+        /// The directory of the log.
+        log: PathBuf,
+        /// The anchor.
+        anchor: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The anchor cannot be written or read.
+    #[error(
+        "cannot {what} the anchor `{}` of the audit log: {source}; it needs a directory that you can write, \
+         `XDG_DATA_HOME` names another one",
+        path.display()
+    )]
+    Anchor {
+        /// What was tried.
+        what: &'static str,
+        /// The anchor.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// One record is too long.
     #[error("a record of {0} bytes is too long for the audit log")]
     TooLong(usize),
@@ -61,12 +93,34 @@ pub enum AuditError {
 pub(crate) struct End {
     pub(crate) seq: u64,
     pub(crate) hash: String,
+    /// Whether an anchor was written for the log, by the note beside it. An anchor itself says nothing of it.
+    pub(crate) anchored: bool,
+}
+
+impl End {
+    pub(crate) fn new(seq: u64, hash: impl Into<String>) -> Self {
+        Self { seq, hash: hash.into(), anchored: false }
+    }
+
+    /// Whether it names this record.
+    pub(crate) fn is_of(&self, record: &Record) -> bool {
+        (self.seq, &self.hash) == (record.seq, &record.hash)
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        (self.seq, &self.hash) == (other.seq, &other.hash)
+    }
 }
 
 impl Log {
     /// The log in this directory, which may not exist yet.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), file_bytes_max: FILE_BYTES_MAX, sync: File::sync_data }
+        Self { directory: directory.into(), anchor: None, file_bytes_max: FILE_BYTES_MAX, sync: File::sync_data }
+    }
+
+    /// The same with a note of the last record at this path, which must lie outside of the directory.
+    pub fn with_anchor(self, anchor: Option<PathBuf>) -> Self {
+        Self { anchor, ..self }
     }
 
     /// The same with files of another length, for tests.
@@ -100,27 +154,86 @@ impl Log {
             .map_err(|source| self.io("open", CURRENT, source))?;
         let head = self.head()?;
         let end = self.end(&mut file, head.as_ref())?;
-        let (line, hash) = Record::line(end.seq + 1, &end.hash, kind, data);
+        let end = match self.check_anchor(&end, head.as_ref())? {
+            AnchorState::Fits => end,
+            // Whoever reads the log later learns that the anchor vouches for nothing before this.
+            AnchorState::Lost => self.add(&mut file, &end, Kind::AnchorRenewed, &json!({"after": end.seq}))?,
+        };
+        let end = self.add(&mut file, &end, kind, data)?;
+        if file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len() > self.file_bytes_max {
+            fs::rename(&path, self.aside(&end)).map_err(|source| self.io("set aside", CURRENT, source))?;
+            self.sync_directory().map_err(|source| self.io("set aside", CURRENT, source))?;
+        }
+        Ok(end.seq)
+    }
+
+    /// Adds one line behind the last one, with its notes.
+    fn add(&self, file: &mut File, last: &End, kind: Kind, data: &Value) -> Result<End, AuditError> {
+        let (line, hash) = Record::line(last.seq + 1, &last.hash, kind, data);
         if line.len() > LINE_BYTES_MAX {
             return Err(AuditError::TooLong(line.len()));
         }
-        let end = End { seq: end.seq + 1, hash };
+        let end = End::new(last.seq + 1, hash);
         let before = file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len();
-        if let Err(error) = self.write(&mut file, &line).and_then(|()| self.note(&end)) {
+        if let Err(error) = self.write(file, &line).and_then(|()| self.note(&end)) {
             // Whoever asked is told that it is not there, so it must not be; what cannot be taken back says too much, not
             // too little.
             let _ = file.set_len(before);
             return Err(error);
         }
-        if file.metadata().map_err(|source| self.io("read", CURRENT, source))?.len() > self.file_bytes_max {
-            fs::rename(&path, self.aside(&end)).map_err(|source| self.io("set aside", CURRENT, source))?;
+        if let Err(error) = self.write_anchor(&end) {
+            // The record goes only after its note: a note without its record would be a log that lost its end.
+            let _ = self.note(last).map(|()| file.set_len(before));
+            return Err(error);
         }
-        Ok(end.seq)
+        Ok(end)
     }
 
     fn write(&self, file: &mut File, line: &str) -> Result<(), AuditError> {
         let written = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| (self.sync)(file));
         written.map_err(|source| self.io("write", CURRENT, source))
+    }
+
+    /// Whether the log that ends here is the one that its anchor names. An anchor that a power failure left behind
+    /// names an earlier record, which is looked for in the whole log.
+    fn check_anchor(&self, end: &End, head: Option<&End>) -> Result<AnchorState, AuditError> {
+        let Some(anchor) = &self.anchor else { return Ok(AnchorState::Fits) };
+        let wrong = |why: String| AuditError::Unanchored { log: self.directory.clone(), anchor: anchor.clone(), why };
+        let anchored = anchor::read(anchor).map_err(|source| self.anchor_io("read", source))?;
+        match anchored {
+            // An empty file is what a power failure can leave of a new one.
+            Anchored::Broken => Ok(AnchorState::Lost),
+            Anchored::Missing if head.is_some_and(|head| head.anchored) => Ok(AnchorState::Lost),
+            Anchored::Unasked | Anchored::Missing => Ok(AnchorState::Fits),
+            Anchored::At(noted) if noted.is(end) => Ok(AnchorState::Fits),
+            Anchored::At(noted) if noted.seq > end.seq => {
+                Err(wrong(format!("ends at {}, and {} was its last record", end.seq, noted.seq)))
+            }
+            Anchored::At(noted) => {
+                let lines = self.read_files()?.lines;
+                let has =
+                    lines.iter().rev().filter_map(|line| Record::read(line).ok()).any(|record| noted.is_of(&record));
+                if has {
+                    Ok(AnchorState::Fits)
+                } else {
+                    Err(wrong(format!("has another record {} than its anchor", noted.seq)))
+                }
+            }
+        }
+    }
+
+    fn write_anchor(&self, end: &End) -> Result<(), AuditError> {
+        let Some(anchor) = &self.anchor else { return Ok(()) };
+        anchor::write(anchor, &self.directory, end).map_err(|source| self.anchor_io("write", source))
+    }
+
+    fn anchor_io(&self, what: &'static str, source: io::Error) -> AuditError {
+        AuditError::Anchor { what, path: self.anchor.clone().unwrap_or_default(), source }
+    }
+
+    /// Names are on the disk when the directory is; see fsync(2).
+    fn sync_directory(&self) -> io::Result<()> {
+        (self.sync)(&File::open(&self.directory)?)
     }
 
     fn io(&self, what: &'static str, name: &str, source: io::Error) -> AuditError {
@@ -184,7 +297,7 @@ impl Log {
                 why: "has records, and the note of the last one is gone".to_owned(),
             });
         }
-        let beginning = End { seq: 0, hash: BEGINNING.to_owned() };
+        let beginning = End::new(0, BEGINNING);
         self.note(&beginning)?;
         Ok(beginning)
     }
@@ -220,7 +333,8 @@ impl Log {
         };
         let read = || -> Option<End> {
             let value: Value = serde_json::from_str(&text).ok()?;
-            Some(End { seq: value["seq"].as_u64()?, hash: value["hash"].as_str()?.to_owned() })
+            let anchored = value["anchored"].as_bool().unwrap_or(false);
+            Some(End { seq: value["seq"].as_u64()?, hash: value["hash"].as_str()?.to_owned(), anchored })
         };
         let path = self.directory.join(HEAD);
         read().map(Some).ok_or_else(|| AuditError::Broken { path, why: "does not name a record".to_owned() })
@@ -229,7 +343,7 @@ impl Log {
     /// Notes the end: a new file in the place of the old one, so that there is always a whole one.
     fn note(&self, end: &End) -> Result<(), AuditError> {
         let aside = self.directory.join("head.new");
-        let text = json!({"seq": end.seq, "hash": end.hash}).to_string();
+        let text = json!({"seq": end.seq, "hash": end.hash, "anchored": self.anchor.is_some()}).to_string();
         let write = || {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true).mode(0o600);
@@ -237,7 +351,9 @@ impl Log {
             file.write_all(text.as_bytes())?;
             // A new name for what is not on the disk yet is, after a crash, the name of an empty file.
             (self.sync)(&file)?;
-            fs::rename(&aside, self.directory.join(HEAD))
+            fs::rename(&aside, self.directory.join(HEAD))?;
+            // With the directory the names of new files are on the disk, that of the log among them.
+            self.sync_directory()
         };
         write().map_err(|source| self.io("write", HEAD, source))
     }
@@ -297,7 +413,9 @@ impl Log {
                 lines.extend(all.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
             }
         }
-        Ok(Whole { lines, head })
+        let anchor = self.anchor.as_deref().map_or(Ok(Anchored::Unasked), anchor::read);
+        let anchor = anchor.map_err(|source| self.anchor_io("read", source))?;
+        Ok(Whole { lines, head, anchor })
     }
 
     /// Keeps writers away; where none has ever been there is nothing to lock.
@@ -310,11 +428,21 @@ impl Log {
     }
 }
 
+/// How an anchor stands to its log.
+enum AnchorState {
+    /// It names a record of the log, or there was none yet.
+    Fits,
+    /// There was one, and it is gone or names no record.
+    Lost,
+}
+
 /// Everything that is in the directory of a log.
 pub(crate) struct Whole {
     pub(crate) lines: Vec<Vec<u8>>,
     /// What was noted as the end, if that can be read.
     pub(crate) head: Result<Option<End>, AuditError>,
+    /// What is noted elsewhere.
+    pub(crate) anchor: Anchored,
 }
 
 /// The end of a file, up to its last line break, and where that is.
@@ -339,7 +467,7 @@ fn last_line(tail: &[u8]) -> Option<&[u8]> {
 fn follows(last: &Record, head: &End) -> Result<End, String> {
     let (is_noted, is_next) = (last.hash == head.hash, last.prev == head.hash);
     if last.seq == head.seq && is_noted || last.seq == head.seq + 1 && is_next {
-        Ok(End { seq: last.seq, hash: last.hash.clone() })
+        Ok(End::new(last.seq, last.hash.clone()))
     } else if head.seq > last.seq {
         Err(format!("ends at {}, and {} was its last record", last.seq, head.seq))
     } else if head.seq == last.seq {

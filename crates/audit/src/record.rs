@@ -17,7 +17,7 @@ const END: &str = "\"}";
 const HASH_LETTERS: usize = 64;
 
 /// What the line before the first one would have.
-pub(crate) const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+pub const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum Kind {
     Apply,
     /// The broker let something through or did not.
     Egress,
+    /// The anchor of the log was gone, and is written anew from here on.
+    AnchorRenewed,
 }
 
 impl Kind {
@@ -43,6 +45,7 @@ impl Kind {
             Self::Grant => "grant",
             Self::Apply => "apply",
             Self::Egress => "egress",
+            Self::AnchorRenewed => "anchor-renewed",
         }
     }
 }

@@ -582,8 +582,10 @@ pub(crate) struct AuditArgs {
 pub(crate) enum AuditVerb {
     /// Show the newest records.
     Show(AuditShowArgs),
-    /// Check that nothing was changed, removed, added or cut off; exit code 1 when something was.
+    /// Check that the log fits together, its anchor and a head that was kept; exit code 1 when it does not.
     Verify(AuditVerifyArgs),
+    /// Print how many records there are and the hash of the last one, to be kept elsewhere.
+    Head(AuditHeadArgs),
     /// Print every record as it is written, one JSON object a line.
     Export(AuditExportArgs),
 }
@@ -600,10 +602,17 @@ pub(crate) struct AuditShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditVerifyArgs {
-    /// A hash that was kept elsewhere, which must be in the log.
-    #[arg(long, value_name = "HASH")]
-    pub(crate) head: Option<String>,
+    /// What `polder audit head` printed earlier, or the hash alone; it must be in the log.
+    #[arg(long, value_name = "COUNT:HASH")]
+    pub(crate) head: Option<polder_audit::KnownHead>,
     /// Print the findings as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditHeadArgs {
+    /// Print it as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

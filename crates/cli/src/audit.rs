@@ -1,6 +1,6 @@
 //! `polder audit`: what ran, and whether the record of it is whole.
 
-use crate::args::{AuditArgs, AuditExportArgs, AuditShowArgs, AuditVerb, AuditVerifyArgs};
+use crate::args::{AuditArgs, AuditExportArgs, AuditHeadArgs, AuditShowArgs, AuditVerb, AuditVerifyArgs};
 use crate::exit::{Failure, printable};
 use crate::render::text::tolerate_closed;
 use polder_audit::{Log, Verified, verify};
@@ -11,13 +11,13 @@ use std::io::{self, Write};
 
 pub(crate) fn audit(args: AuditArgs) -> Result<u8, Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    let directory = polder::audit::directory(&environment)
+    let log = polder::audit::log(&environment)
         .ok_or_else(|| Failure::new("there is no home directory that could hold a log; set HOME or XDG_STATE_HOME"))?;
-    let log = Log::at(directory);
     match args.verb {
         AuditVerb::Show(args) => show(&log, &args),
         AuditVerb::Verify(args) => check(&log, &args),
         AuditVerb::Export(args) => export(&log, &args),
+        AuditVerb::Head(args) => head(&log, &args),
     }
 }
 
@@ -75,6 +75,7 @@ fn line(record: &Value) -> String {
             let (verb, workspace, root) = (text(&data["verb"]), text(&data["workspace"]), text(&data["root"]));
             format!("{verb} of {workspace}, {} paths, in {root}", data["count"])
         }
+        Some("anchor-renewed") => format!("the anchor was gone after record {}, and is written anew", data["after"]),
         Some("grant") => format!("{} of {} ({})", text(&data["verb"]), text(&data["path"]), text(&data["project"])),
         _ => data.to_string(),
     };
@@ -82,17 +83,39 @@ fn line(record: &Value) -> String {
 }
 
 fn check(log: &Log, args: &AuditVerifyArgs) -> Result<u8, Failure> {
-    let Verified { records, head, findings } = verify(log, args.head.as_deref())?;
+    let Verified { records, head, anchored, findings } = verify(log, args.head.as_ref())?;
     let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
     if args.json {
-        print([json!({"ok": findings.is_empty(), "records": records, "head": head, "findings": told}).to_string()])?;
+        let (ok, head) = (findings.is_empty(), head.as_deref());
+        let value = json!({"ok": ok, "records": records, "head": head, "anchored": anchored, "findings": told});
+        print([value.to_string()])?;
     } else if findings.is_empty() {
         let head = head.map(|head| format!(", the last one is {head}")).unwrap_or_default();
-        print([format!("ok: {records} records{head}")])?;
+        let vouched = match anchored {
+            Some(seq) if seq == records => String::new(),
+            Some(seq) => format!("; its anchor vouches for the first {seq}"),
+            None => "; it has no anchor, so a log that was removed would look the same".to_owned(),
+        };
+        print([format!("ok: {records} records{head}{vouched}")])?;
     } else {
         print(told.into_iter().map(|finding| format!("not whole: {finding}")))?;
     }
     Ok(u8::from(!findings.is_empty()))
+}
+
+/// The end of the log, for a place that this machine cannot write. A log that is not whole has none to be kept.
+fn head(log: &Log, args: &AuditHeadArgs) -> Result<u8, Failure> {
+    let Verified { records, head, findings, .. } = verify(log, None)?;
+    if let Some(first) = findings.first() {
+        return Err(Failure::new(format!("the log is not whole: {first}; `polder audit verify` says more")));
+    }
+    let hash = head.unwrap_or_else(|| polder_audit::BEGINNING.to_owned());
+    print([if args.json {
+        json!({"records": records, "hash": hash, "head": format!("{records}:{hash}")}).to_string()
+    } else {
+        format!("{records}:{hash}")
+    }])?;
+    Ok(0)
 }
 
 fn export(log: &Log, args: &AuditExportArgs) -> Result<u8, Failure> {

@@ -17,15 +17,32 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use tracing::Span;
 
-/// Where the log of this user is; absent when the user has no home.
-pub fn directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
-    Some(trust::store(environment)?.with_file_name("audit"))
+/// The log of this user, with its anchor; absent when the user has no home.
+pub fn log(environment: &BTreeMap<OsString, OsString>) -> Option<Log> {
+    let directory = trust::store(environment)?.with_file_name("audit");
+    // Several logs of one user, each where `XDG_STATE_HOME` put it, have an anchor each.
+    let key: String = digest(directory.as_os_str().as_encoded_bytes()).chars().take(ANCHOR_KEY_LETTERS).collect();
+    let anchor = anchors(environment).map(|anchors| anchors.join(format!("{key}.json")));
+    Some(Log::at(directory).with_anchor(anchor))
 }
+
+/// Where the anchors of logs are: in another directory than the logs, so that what removes the one leaves the other.
+pub(crate) fn anchors(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let variable = |name: &str| {
+        let value = environment.get(&OsString::from(name)).map(PathBuf::from);
+        value.filter(|path| path.is_absolute())
+    };
+    let base = variable("XDG_DATA_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/share")))?;
+    Some(base.join("polder/audit-anchors"))
+}
+
+/// Enough of a hash to tell the logs of one user apart.
+const ANCHOR_KEY_LETTERS: usize = 16;
 
 /// Who records runs, and how strictly.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
-    directory: Option<PathBuf>,
+    log: Option<Log>,
     mode: Option<AuditMode>,
     records: Option<Records>,
     /// What the caller added to the policy.
@@ -64,8 +81,8 @@ pub enum Unrecorded {
 }
 
 impl Recorder {
-    pub(crate) const fn new(directory: Option<PathBuf>, mode: Option<AuditMode>, records: Option<Records>) -> Self {
-        Self { directory, mode, records, granted: Vec::new(), project: None, prefix: "polder", told: true }
+    pub(crate) const fn new(log: Option<Log>, mode: Option<AuditMode>, records: Option<Records>) -> Self {
+        Self { log, mode, records, granted: Vec::new(), project: None, prefix: "polder", told: true }
     }
 
     /// The same for runs with these grants, in a project whose file has this hash.
@@ -97,13 +114,12 @@ impl Recorder {
         if !recorded {
             return Ok(Entry { begun: None, strict, warning: None, span: self.span(chosen) });
         }
-        let written = match &self.directory {
-            Some(directory) => {
-                let log = Log::at(directory);
+        let written = match &self.log {
+            Some(log) => {
                 let mut data = described(chosen, policy);
                 data["granted"] = self.granted.clone().into();
                 data["project"] = self.project.clone().into();
-                log.append(Kind::RunBegin, &data).map(|seq| (log, seq)).map_err(Unrecorded::Log)
+                log.append(Kind::RunBegin, &data).map(|seq| (log.clone(), seq)).map_err(Unrecorded::Log)
             }
             None => Err(Unrecorded::Nowhere),
         };

@@ -143,7 +143,7 @@ impl Said {
         let mode = self.layers.audit().map(|mode| mode.value);
         let visor = self.project().is_some_and(|document| Dialect::of(document.path()) == Dialect::Visor);
         let prefix = if visor { "visor" } else { "polder" };
-        Recorder::new(audit::directory(environment), mode, records).with(granted, project, prefix)
+        Recorder::new(audit::log(environment), mode, records).with(granted, project, prefix)
     }
 
     /// The same policy with what every run obeys protected: a workspace or a bind can lie around it. What polder keeps
@@ -158,6 +158,15 @@ impl Said {
                 path != root && places.iter().map(PathBuf::as_path).chain([root]).any(|shown| path.starts_with(shown));
             if let Some(text) = path.to_str().filter(|_| reached) {
                 policy.protect.push(Sourced::built_in(PathPattern(text.to_owned())));
+            }
+        }
+        // The plan hides what polder keeps, but for what lies elsewhere on purpose.
+        if let Some(anchors) = audit::anchors(environment).map(|anchors| caches::resolved(&anchors)) {
+            let shown = |place: &Path| anchors.starts_with(place);
+            if let Some(text) = anchors.to_str().filter(|_| places.iter().any(|at| shown(at)) || shown(root)) {
+                let rule = Sourced::built_in(PathPattern(text.to_owned()));
+                policy.deny_read.push(rule.clone());
+                policy.protect.push(rule);
             }
         }
         // The run of one sandbox must not say what is started beside the command of another one.

@@ -1,6 +1,6 @@
 //! Recording what is done outside of runs: trusting a file, taking changes over. Written down before it is done.
 
-use crate::audit::{directory, whole};
+use crate::audit::{log, whole};
 use crate::config;
 use crate::error::Error;
 use polder_audit::{AuditError, Log};
@@ -8,14 +8,13 @@ use polder_policy::AuditMode;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 pub use polder_audit::Kind;
 
 /// Who records deeds, and how strictly.
 #[derive(Clone, Debug)]
 pub struct Deeds {
-    directory: Option<PathBuf>,
+    log: Option<Log>,
     mode: Option<AuditMode>,
 }
 
@@ -44,7 +43,7 @@ pub enum Undone {
 impl Deeds {
     /// As the files of the system and of the user say; a project has no say in it, and a broken one is in nobody's way.
     pub fn of(environment: &BTreeMap<OsString, OsString>) -> Result<Self, Error> {
-        Ok(Self { directory: directory(environment), mode: config::audit_mode(environment)? })
+        Ok(Self { log: log(environment), mode: config::audit_mode(environment)? })
     }
 
     /// Writes down what is about to be done; an error means that it must not be, and the answer is a warning.
@@ -57,8 +56,8 @@ impl Deeds {
         if !recorded {
             return Ok(None);
         }
-        let written = match &self.directory {
-            Some(directory) => Log::at(directory).append(kind, data).map(drop).map_err(Undone::Log),
+        let written = match &self.log {
+            Some(log) => log.append(kind, data).map(drop).map_err(Undone::Log),
             None => Err(Undone::Nowhere),
         };
         match written {

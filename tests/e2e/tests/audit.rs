@@ -188,6 +188,93 @@ fn the_log_is_out_of_reach_from_inside_also_when_it_lies_in_the_workspace() {
     assert!(said.out.contains("run-begin") && !place.has(format!("{LOG}/head")), "{said:?}");
 }
 
+/// The one anchor in the home directory of a place.
+fn anchor(place: &Place) -> std::path::PathBuf {
+    let anchors = fs::read_dir(place.home().join(".local/share/polder/audit-anchors")).expect("anchors");
+    let found: Vec<_> = anchors.map(|entry| entry.expect("an entry").path()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn log_cut_with_its_note_or_removed_is_not_whole() {
+    let place = place("audit: required\n");
+    for _ in 0..2 {
+        assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    }
+    let keep = |name: &str| assert_eq!(place.sh(&format!("cp -a ../{LOG} ../{name}")).code, 0);
+    let put = |name: &str| assert_eq!(place.sh(&format!("rm -rf ../{LOG}; cp -a ../{name} ../{LOG}")).code, 0);
+    keep("early");
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    keep("late");
+    let said = verified(&place);
+    assert!(said.code == 0 && said.out.starts_with("ok: 6 records"), "{said:?}");
+    // The end of the log, together with the note of it.
+    put("early");
+    let said = verified(&place);
+    assert!(said.code == 1 && said.out.contains("ends at record 4, and its anchor names record 6"), "{said:?}");
+    let said = place.says(&["run", "--", "touch", "ran"]);
+    assert!(said.code == 125 && !place.has("work/ran"), "{said:?}");
+    assert!(said.err.contains("ends at 4, and 6 was its last record"), "{said:?}");
+    // All of it.
+    assert_eq!(place.sh(&format!("rm -rf ../{LOG}")).code, 0);
+    let said = verified(&place);
+    assert!(said.code == 1 && said.out.contains("the log is gone or empty"), "{said:?}");
+    put("late");
+    assert_eq!(verified(&place).code, 0, "the control");
+}
+
+#[test]
+fn anchor_that_is_removed_is_found_and_recorded() {
+    let place = place("audit: required\n");
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    fs::remove_file(anchor(&place)).expect("an anchor");
+    let said = verified(&place);
+    assert!(said.code == 1 && said.out.contains("the anchor of the log is missing"), "{said:?}");
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    let said = verified(&place);
+    assert!(said.code == 0 && said.out.starts_with("ok: 5 records"), "{said:?}");
+    let shown = place.says(&["audit", "show"]).out;
+    assert!(shown.contains("the anchor was gone after record 2"), "{shown}");
+}
+
+/// Log and anchor of an earlier day are whole; only a head that was kept elsewhere tells.
+#[test]
+fn rollback_of_both_is_found_by_a_printed_head() {
+    let place = place("audit: required\n");
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    let both = format!("../{LOG} {}", anchor(&place).parent().expect("a directory").display());
+    assert_eq!(place.sh(&format!("tar -cf ../both.tar -P {both}")).code, 0);
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    let head = place.says(&["audit", "head"]).out.trim().to_owned();
+    assert!(head.starts_with("4:") && head.len() == 66, "{head}");
+    assert_eq!(place.says(&["audit", "verify", "--head", &head]).code, 0);
+    assert_eq!(place.sh(&format!("rm -rf {both}; tar -xf ../both.tar -P")).code, 0);
+    assert_eq!(verified(&place).code, 0, "nothing on this machine tells");
+    let said = place.says(&["audit", "verify", "--head", &head]);
+    assert!(said.code == 1 && said.out.contains("is not in the log"), "{said:?}");
+    let wrong = place.says(&["audit", "verify", "--head", "4:abc"]);
+    assert!(wrong.code != 0 && wrong.err.contains("is no hash"), "{wrong:?}");
+}
+
+#[test]
+fn the_anchor_is_out_of_reach_from_inside() {
+    let place = place("audit: required\n");
+    assert_eq!(place.says(&["run", "--", "true"]).code, 0);
+    let before = fs::read(anchor(&place)).expect("an anchor");
+    let around = place.home().join(".local").display().to_string();
+    let attack = "cat share/polder/audit-anchors/*; rm -rf share/polder/audit-anchors; mv share/polder share/away; \
+                  for f in share/*/audit-anchors/*.json; do echo x >$f; done; true";
+    let said = place.says(&["run", "-C", &around, "--", "sh", "-c", attack]);
+    assert!(!said.out.contains("hash"), "{said:?}");
+    assert!(
+        verified(&place).code == 0 && fs::read(anchor(&place)).expect("an anchor") != before,
+        "the run is anchored"
+    );
+    let control = place.sh(&format!("cd {around} && {attack}"));
+    assert!(control.out.contains("hash") && verified(&place).code == 1, "{control:?}");
+}
+
 #[test]
 fn steps_are_recorded_like_runs() {
     let place = place("audit: required\n");

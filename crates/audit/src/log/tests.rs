@@ -9,18 +9,28 @@ pub(crate) struct Place(pub(crate) PathBuf);
 impl Place {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("polder-audit.{}.{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("polder-audit-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         Self(std::env::temp_dir().join(name))
     }
 
     pub(crate) fn log(&self) -> Log {
         Log::at(&self.0)
     }
+
+    pub(crate) fn anchor(&self) -> PathBuf {
+        self.0.with_extension("anchors").join("anchor")
+    }
+
+    pub(crate) fn anchored_log(&self) -> Log {
+        self.log().with_anchor(Some(self.anchor()))
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+        let anchors = self.0.with_extension("anchors");
+        let _ = fs::remove_dir_all(&anchors).or_else(|_| fs::remove_file(&anchors));
     }
 }
 
