@@ -113,8 +113,9 @@ fn rlimits(fitted: &Fitted, counted: bool) -> Vec<Rlimit> {
     const RLIMIT_NOFILE: u32 = 7;
     let limits = &fitted.plan().limits;
     let mut rlimits = vec![
-        // A core file would hold secrets, and the host's handler for it runs outside of the sandbox.
-        Rlimit { resource: RLIMIT_CORE, value: 0 },
+        // A core file would hold secrets, and the host's handler for it runs outside of the sandbox. The kernel
+        // starts a handler that is a pipe with a limit of 0, too, but not with 1 (core(5)). No file has one byte.
+        Rlimit { resource: RLIMIT_CORE, value: 1 },
     ];
     if let Some(pids) = &limits.pids {
         // The shim counts too. Where a cgroup holds the limit, this is the floor below it: a little lower, because the

@@ -598,13 +598,132 @@ pub fn seccomp_listener() -> io::Result<OwnedFd> {
     Ok(check_fd(unsafe { libc::syscall(libc::SYS_seccomp, 1, 1 << 3, &raw const program) })?)
 }
 
-/// A file lease: whoever opens the file waits until we let it go.
-pub fn lease(file: BorrowedFd<'_>) -> io::Result<()> {
-    const F_SETLEASE: i32 = 1024;
-    // SAFETY: plain numbers; the signal that tells of a breaker must not end us.
+/// Restricts this process by a Landlock domain in which no name can be made or removed anywhere.
+pub fn forbid_names() -> io::Result<()> {
+    // The rights to make and remove directory entries, bits 4 to 12 of ABI 1; see landlock(7).
+    let handled: u64 = 0x1ff0;
+    super::creds::gain_nothing_by_exec()?;
+    let size = size_of::<u64>();
+    // SAFETY: the attributes are `size` bytes long and outlive the call.
+    let ruleset = check_fd(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const handled, size, 0) })?;
+    // SAFETY: plain numbers and a descriptor that we own.
+    check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) })?;
+    Ok(())
+}
+
+/// Makes a directory in a copy whose filter asks a tracer about it; the tracer ends the copy when it is asked.
+/// Says whether the tracer was passed by.
+pub fn make_behind_tracer(path: &Path) -> io::Result<bool> {
+    /// `mkdirat` is traced and everything else allowed: load the number, compare, two returns.
+    const FILTER: [[u64; 1]; 4] = [
+        [0x20],
+        [0x15 | 1 << 24 | (libc::SYS_mkdirat as u64) << 32],
+        [0x06 | 0x7ff0_0000 << 32],
+        [0x06 | 0x7fff_0000 << 32],
+    ];
+    #[repr(C)]
+    struct Program {
+        len: u16,
+        code: *const [u64; 1],
+    }
+    let path = c(path)?;
+    let program = Program { len: FILTER.len() as u16, code: FILTER.as_ptr() };
+    // SAFETY: the caller has one thread, so the copy is whole.
+    let pid = check_int(unsafe { libc::fork() })?;
+    if pid == 0 {
+        // SAFETY: plain numbers, and a program and a path that outlive the calls; the copy ends here.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
+            libc::raise(libc::SIGSTOP);
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            if libc::syscall(libc::SYS_seccomp, 1, 0, &raw const program) != 0 {
+                libc::_exit(2);
+            }
+            libc::_exit(i32::from(libc::mkdirat(libc::AT_FDCWD, path.as_ptr(), 0o755) != 0));
+        }
+    }
+    let supervise = || -> io::Result<bool> {
+        let mut status = 0;
+        // SAFETY: `status` is valid for writing; the requests take plain numbers.
+        unsafe {
+            check_int(libc::waitpid(pid, &raw mut status, 0))?;
+            check(libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, libc::PTRACE_O_TRACESECCOMP) as i64)?;
+            check(libc::ptrace(libc::PTRACE_CONT, pid, 0, 0) as i64)?;
+            check_int(libc::waitpid(pid, &raw mut status, 0))?;
+        }
+        Ok(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0)
+    };
+    let passed = supervise();
+    // SAFETY: plain numbers; the copy is ours and has ended or is ended here.
+    unsafe {
+        libc::kill(pid, libc::SIGKILL);
+        libc::waitpid(pid, ptr::null_mut(), 0);
+    }
+    passed
+}
+
+/// Sets the soft limit of core files of this process to 0, by both calls, and gives the limit that holds then.
+pub fn lower_core_limit() -> io::Result<u64> {
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` outlives the calls and is valid for writing.
+    unsafe {
+        check_int(libc::getrlimit64(libc::RLIMIT_CORE, &raw mut limit))?;
+        let zero = libc::rlimit64 { rlim_cur: 0, ..limit };
+        let none = ptr::null_mut::<libc::rlimit64>();
+        libc::syscall(libc::SYS_setrlimit, libc::RLIMIT_CORE, &raw const zero);
+        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_CORE, &raw const zero, none);
+        // An address whose lower half is zero looks like none to a filter that reads 32 bits.
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let far = libc::mmap(ptr::without_provenance_mut(0x7_0000_0000), 4096, access, flags, -1, 0);
+        if far != libc::MAP_FAILED {
+            far.cast::<libc::rlimit64>().write(zero);
+            libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_CORE, far, none);
+            libc::munmap(far, 4096);
+        }
+        check_int(libc::getrlimit64(libc::RLIMIT_CORE, &raw mut limit))?;
+    }
+    Ok(limit.rlim_cur)
+}
+
+/// `setpriority(2)` for every process of this user that is in view.
+pub fn renice_user(value: i32) -> io::Result<()> {
+    // SAFETY: plain numbers.
+    check(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_USER, 0, value) })?;
+    Ok(())
+}
+
+/// `ioprio_set(2)` to the idle class for every process of this user that is in view.
+pub fn idle_user() -> io::Result<()> {
+    const WHO_USER: i32 = 3;
+    const CLASS_IDLE: i32 = 3 << 13;
+    let (uid, _) = super::wait::effective_ids();
+    // SAFETY: plain numbers.
+    check(unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_USER, uid, CLASS_IDLE) })?;
+    Ok(())
+}
+
+/// `socket(2)` with all 64 bits of the arguments as they are.
+pub fn socket_raw(family: u64, kind: u64, protocol: u64) -> io::Result<OwnedFd> {
+    // SAFETY: plain numbers.
+    Ok(check_fd(unsafe { libc::syscall(libc::SYS_socket, family, kind, protocol) })?)
+}
+
+/// `ioctl(2)` on a socket with 64 zero bytes.
+pub fn ask_socket(socket: BorrowedFd<'_>, request: u64) -> io::Result<()> {
+    let mut memory = [0u64; 64];
+    // SAFETY: none of the requests that are tried here reads or writes more than the memory holds.
+    check(unsafe { libc::syscall(libc::SYS_ioctl, socket.as_raw_fd(), request, memory.as_mut_ptr()) })?;
+    Ok(())
+}
+
+/// `fcntl(2)` with plain numbers.
+pub fn control(file: BorrowedFd<'_>, command: i32, value: i64) -> io::Result<()> {
+    // SAFETY: plain numbers; the signal that tells of an event must not end us.
     unsafe {
         libc::signal(libc::SIGIO, libc::SIG_IGN);
-        check_int(libc::fcntl(file.as_raw_fd(), F_SETLEASE, libc::F_WRLCK))?;
+        check(libc::syscall(libc::SYS_fcntl, file.as_raw_fd(), command, value))?;
     }
     Ok(())
 }

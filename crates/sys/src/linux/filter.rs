@@ -43,15 +43,23 @@ pub enum Rule {
     },
 }
 
-/// A look at the low 32 bits of one argument. All arguments that are tested here are 32 bits wide in the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Looks at arguments, all of which must match.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
+    /// The looks, in order. There is at least one.
+    pub looks: Vec<Look>,
+    /// The verdict when all of them match.
+    pub verdict: Verdict,
+}
+
+/// A look at one argument: at its low 32 bits, unless the comparison says otherwise. The kernel reads no more than
+/// those of the arguments that are tested here, but for pointers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
     /// Which argument, from 0.
     pub argument: u8,
     /// What it is compared with.
     pub matches: Match,
-    /// What follows when it matches.
-    pub verdict: Verdict,
 }
 
 /// A comparison.
@@ -63,6 +71,12 @@ pub enum Match {
     AnyBit(u32),
     /// The argument has none of these bits.
     NoBit(u32),
+    /// The argument is not this number.
+    Differs(u32),
+    /// The argument is this number in the bits of the mask.
+    Masked(u32, u32),
+    /// The high 32 bits of the argument are not all zero.
+    HighBits,
 }
 
 const LD_W_ABS: u16 = 0x20;
@@ -71,6 +85,7 @@ const JMP_JEQ: u16 = 0x15;
 const JMP_JGE: u16 = 0x35;
 const JMP_JSET: u16 = 0x45;
 const RET: u16 = 0x06;
+const ALU_AND: u16 = 0x54;
 
 const OFFSET_NR: u32 = 0;
 const OFFSET_ARCH: u32 = 4;
@@ -210,18 +225,38 @@ impl Emitter {
             Rule::Tests { tests, otherwise } => (tests, otherwise),
         };
         let mut next = self.verdict(*otherwise);
-        for Test { argument, matches, verdict } in tests.iter().rev() {
-            let verdict = self.verdict(*verdict);
-            match *matches {
-                Match::Equals(number) => self.jump(JMP_JEQ, number, verdict, next),
-                Match::AnyBit(bits) => self.jump(JMP_JSET, bits, verdict, next),
-                Match::NoBit(bits) => self.jump(JMP_JSET, bits, next, verdict),
-            };
-            next = self.push(op(LD_W_ABS, 0, 0, OFFSET_ARGS + 8 * u32::from(*argument)));
+        for Test { looks, verdict } in tests.iter().rev() {
+            let mut matched = self.verdict(*verdict);
+            for look in looks.iter().rev() {
+                matched = self.look(*look, matched, next);
+            }
+            next = matched;
         }
         next
+    }
+
+    /// Loads an argument and goes to one of two places.
+    fn look(&mut self, Look { argument, matches }: Look, matched: usize, otherwise: usize) -> usize {
+        let low = OFFSET_ARGS + 8 * u32::from(argument);
+        let mut word = low;
+        match matches {
+            Match::Equals(number) => self.jump(JMP_JEQ, number, matched, otherwise),
+            Match::Differs(number) => self.jump(JMP_JEQ, number, otherwise, matched),
+            Match::AnyBit(bits) => self.jump(JMP_JSET, bits, matched, otherwise),
+            Match::NoBit(bits) => self.jump(JMP_JSET, bits, otherwise, matched),
+            Match::Masked(mask, number) => {
+                self.jump(JMP_JEQ, number, matched, otherwise);
+                self.push(op(ALU_AND, 0, 0, mask))
+            }
+            Match::HighBits => {
+                // Both architectures are little-endian: the high half comes second.
+                word = low + 4;
+                self.jump(JMP_JSET, u32::MAX, matched, otherwise)
+            }
+        };
+        self.push(op(LD_W_ABS, 0, 0, word))
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

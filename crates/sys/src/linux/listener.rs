@@ -12,6 +12,7 @@ use super::guard::Guard;
 use super::image::InsideImage;
 use super::notify::{NOTIF_RECV, NOTIF_SET_FLAGS, Notification, SYNC_WAKE_UP, proceed, respond};
 use super::observer::{Observer, Standing, standing};
+use super::syscalls;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// The listener of one run.
@@ -106,6 +107,7 @@ impl<'a> Listener<'a> {
             }
             (Standing::Refused(errno), Some(_)) => {
                 denials.note(DenialKind::SystemCall, call.nr as u32, call.pid, b"", control);
+                let errno = syscalls::refusal(i64::from(call.nr), &call.args).map_or(errno, Errno);
                 respond(socket, call.id, Err(errno));
             }
             // The filter notifies nothing else; if it did, the answer must not be yes.

@@ -34,10 +34,10 @@ mod compiled {
 
 mod watched;
 
-use super::filter::{Instruction, Match, Rule, Test, Verdict, compile};
+use super::filter::{Instruction, Look, Match, Rule, Test, Verdict, compile};
 use std::collections::BTreeMap;
 pub use watched::name_of;
-pub(super) use watched::{Disturbs, STARTING, disturbs, is_watched, refused_with};
+pub(super) use watched::{Disturbs, STARTING, disturbs, is_watched, refusal, refused_with};
 
 /// Whether the calls that create names go through the guard of protected paths that do not exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,22 @@ pub(crate) const ARCH: u32 = 0xc000_00b7;
 const ENOSYS: Verdict = Verdict::Errno(libc::ENOSYS as u16);
 const EPERM: Verdict = Verdict::Errno(libc::EPERM as u16);
 const EAFNOSUPPORT: Verdict = Verdict::Errno(libc::EAFNOSUPPORT as u16);
+const ENOPKG: Verdict = Verdict::Errno(libc::ENOPKG as u16);
+const EINVAL: Verdict = Verdict::Errno(libc::EINVAL as u16);
+/// The call returns 0 and does nothing.
+const NOTHING: Verdict = Verdict::Errno(0);
+
+/// The type of a socket beside the flags that `socket` takes in the same argument; see socket(2).
+const SOCKET_KIND: u32 = 0xf;
+const MPTCP: i32 = 262;
+
+/// Requests on any internet socket for which the kernel loads the modules `bridge` and `8021q` before it asks for a
+/// right (net/socket.c, Linux 6.18): SIOCGIFBR, SIOCSIFBR, SIOCGIFVLAN, SIOCSIFVLAN, SIOCBRADDBR, SIOCBRDELBR.
+const LOADING_REQUESTS: [u32; 6] = [0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1];
+
+/// Commands of fcntl by which the kernel holds up or tells of what other processes do with a file: F_SETLEASE,
+/// F_NOTIFY, F_SETDELEG.
+const HOLDING_COMMANDS: [u32; 3] = [1024, 1026, 1040];
 
 /// Every flag of clone and unshare that makes a namespace.
 const NEW_NAMESPACES: u32 = (libc::CLONE_NEWNS
@@ -113,6 +129,11 @@ pub fn rules(guarded: Guarded, observe: Observe) -> BTreeMap<u32, Rule> {
     if observe != Observe::Off {
         watched::add(observe, &mut rules);
     }
+    // The kernel takes one action of all filters, and a notification comes before a tracer (seccomp(2)): a tracer
+    // that a command sets up as its own sandbox would not be asked about notified calls, so it cannot be set up.
+    if observe != Observe::Off || guarded == Guarded::Yes {
+        rules.insert(libc::SYS_ptrace as u32, Rule::Tests { tests: tracing_filters(), otherwise: Verdict::Allow });
+    }
     // Last, because what the guard has to make itself is never merely looked at.
     if guarded == Guarded::Yes {
         for (number, rule) in guarded_rules(observe) {
@@ -122,8 +143,65 @@ pub fn rules(guarded: Guarded, observe: Observe) -> BTreeMap<u32, Rule> {
     rules
 }
 
-const fn when(argument: u8, matches: Match, verdict: Verdict) -> Test {
-    Test { argument, matches, verdict }
+fn when(argument: u8, matches: Match, verdict: Verdict) -> Test {
+    Test { looks: vec![Look { argument, matches }], verdict }
+}
+
+fn when_all<const N: usize>(looks: [(u8, Match); N], verdict: Verdict) -> Test {
+    let looks = looks.into_iter().map(|(argument, matches)| Look { argument, matches }).collect();
+    Test { looks, verdict }
+}
+
+/// Asking to be told of calls that a filter hands to a tracer; the errno is that of an unknown option.
+fn tracing_filters() -> Vec<Test> {
+    const PTRACE_SEIZE: u32 = 0x4206;
+    let option = (3, Match::AnyBit(libc::PTRACE_O_TRACESECCOMP as u32));
+    [libc::PTRACE_SETOPTIONS, PTRACE_SEIZE]
+        .map(|request| when_all([(0, Match::Equals(request)), option], EINVAL))
+        .to_vec()
+}
+
+/// Sockets by list, in families, types and protocols: the kernel loads a module for what it does not have yet. Local
+/// ones, TCP, UDP, the echo requests that a user may send, and the routing socket that getaddrinfo asks.
+fn sockets() -> Vec<Test> {
+    let socket = |family: i32, kind: i32, protocol: i32| {
+        let kind = Match::Masked(SOCKET_KIND, kind as u32);
+        let (family, protocol) = (Match::Equals(family as u32), Match::Equals(protocol as u32));
+        when_all([(0, family), (1, kind), (2, protocol)], Verdict::Allow)
+    };
+    let mut tests = local_sockets();
+    let internet = [(libc::AF_INET, libc::IPPROTO_ICMP), (libc::AF_INET6, libc::IPPROTO_ICMPV6)];
+    for (family, echo) in internet {
+        tests.extend([0, libc::IPPROTO_TCP, MPTCP].map(|number| socket(family, libc::SOCK_STREAM, number)));
+        tests.extend([0, libc::IPPROTO_UDP, echo].map(|number| socket(family, libc::SOCK_DGRAM, number)));
+    }
+    // Netlink is more than routing, which is its protocol 0.
+    tests.extend([libc::SOCK_RAW, libc::SOCK_DGRAM].map(|kind| socket(libc::AF_NETLINK, kind, 0)));
+    for (family, _) in internet.map(|(family, echo)| (family as u32, echo)) {
+        let errno = |kind| Verdict::Errno(watched::refused_socket(libc::SYS_socket, family, kind) as u16);
+        for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW].map(|kind| kind as u32) {
+            let looks = [(0, Match::Equals(family)), (1, Match::Masked(SOCKET_KIND, kind))];
+            tests.push(when_all(looks, errno(kind)));
+        }
+        tests.push(when(0, Match::Equals(family), errno(0)));
+    }
+    tests.push(no_local_socket());
+    tests
+}
+
+/// Local sockets; the kernel takes their own family's number for protocol 0 (net/unix/af_unix.c).
+fn local_sockets() -> Vec<Test> {
+    let family = Match::Equals(libc::AF_UNIX as u32);
+    [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET]
+        .map(|kind| Match::Masked(SOCKET_KIND, kind as u32))
+        .map(|kind| when_all([(0, family), (1, kind), (2, Match::NoBit(!1))], Verdict::Allow))
+        .to_vec()
+}
+
+fn no_local_socket() -> Test {
+    let family = libc::AF_UNIX as u32;
+    let errno = watched::refused_socket(libc::SYS_socket, family, 0);
+    when(0, Match::Equals(family), Verdict::Errno(errno as u16))
 }
 
 fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
@@ -135,6 +213,9 @@ fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
             when(mode, Match::AnyBit(SETID_BITS), EPERM),
         ]
     };
+    /// ioprio_set(2); the C library has no name for it.
+    const IOPRIO_WHO_USER: u32 = 3;
+    let reaching_the_shim = |user| vec![when(1, Match::Equals(1), EPERM), when(0, Match::Equals(user), EPERM)];
     let mut tested = vec![
         // No way into a namespace where the command would hold capabilities.
         (libc::SYS_clone, vec![when(0, Match::AnyBit(NEW_NAMESPACES), EPERM)], Verdict::Allow),
@@ -142,33 +223,53 @@ fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
         // Typing into the terminal of the caller: TIOCSTI, and TIOCLINUX which pastes on a console.
         (
             libc::SYS_ioctl,
-            vec![when(1, Match::Equals(0x5412), EPERM), when(1, Match::Equals(0x541c), EPERM)],
+            [0x5412, 0x541c]
+                .map(|request| when(1, Match::Equals(request), EPERM))
+                .into_iter()
+                .chain(LOADING_REQUESTS.map(|request| when(1, Match::Equals(request), ENOPKG)))
+                .collect(),
             Verdict::Allow,
         ),
-        // Families by list: local, internet, and the routing socket that getaddrinfo asks. No vsock, packet, alg, …
+        (libc::SYS_socket, sockets(), EAFNOSUPPORT),
+        (libc::SYS_socketpair, local_sockets().into_iter().chain([no_local_socket()]).collect(), EAFNOSUPPORT),
+        // What TCP is laid under (TLS, SMC, ESP) is a large part of the kernel that libraries do without. The errno
+        // is that of a kernel which has none (net/ipv4/tcp_ulp.c).
         (
-            libc::SYS_socket,
-            vec![
-                when(0, Match::Equals(libc::AF_UNIX as u32), Verdict::Allow),
-                when(0, Match::Equals(libc::AF_INET as u32), Verdict::Allow),
-                when(0, Match::Equals(libc::AF_INET6 as u32), Verdict::Allow),
-                // Netlink is more than routing, which is its protocol 0.
-                when(2, Match::AnyBit(u32::MAX), EAFNOSUPPORT),
-                when(0, Match::Equals(libc::AF_NETLINK as u32), Verdict::Allow),
-            ],
-            EAFNOSUPPORT,
+            libc::SYS_setsockopt,
+            vec![when_all(
+                [(1, Match::Equals(libc::SOL_TCP as u32)), (2, Match::Equals(libc::TCP_ULP as u32))],
+                Verdict::Errno(libc::ENOENT as u16),
+            )],
+            Verdict::Allow,
         ),
-        (libc::SYS_socketpair, vec![when(0, Match::Equals(libc::AF_UNIX as u32), Verdict::Allow)], EAFNOSUPPORT),
+        // A process that opens a leased file waits, also on the host. The errno is that of a kernel without leases.
+        (
+            libc::SYS_fcntl,
+            HOLDING_COMMANDS.map(|command| when(1, Match::Equals(command), EINVAL)).to_vec(),
+            Verdict::Allow,
+        ),
         // A listener of the command's own would sit in front of ours and could let calls continue.
         (libc::SYS_seccomp, vec![when(1, Match::AnyBit(1 << 3), EPERM)], Verdict::Allow),
         // The limits and the scheduling of the shim, which has the same uid, are not the command's to change.
-        (libc::SYS_prlimit64, vec![when(0, Match::Equals(0), Verdict::Allow)], EPERM),
+        // The limit of core files stays at 1, which alone keeps the kernel from starting a handler that is a pipe; 0
+        // does not (core(5)). Programs that forbid themselves core files end when that fails, so it does not.
+        (
+            libc::SYS_prlimit64,
+            vec![
+                when(0, Match::AnyBit(u32::MAX), EPERM),
+                when_all([(1, Match::Equals(libc::RLIMIT_CORE as u32)), (2, Match::AnyBit(u32::MAX))], NOTHING),
+                when_all([(1, Match::Equals(libc::RLIMIT_CORE as u32)), (2, Match::HighBits)], NOTHING),
+            ],
+            Verdict::Allow,
+        ),
+        (libc::SYS_setrlimit, vec![when(0, Match::Equals(libc::RLIMIT_CORE as u32), NOTHING)], Verdict::Allow),
         (libc::SYS_sched_setaffinity, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         (libc::SYS_sched_setscheduler, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         (libc::SYS_sched_setparam, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         (libc::SYS_sched_setattr, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
-        (libc::SYS_setpriority, vec![when(1, Match::Equals(1), EPERM)], Verdict::Allow),
-        (libc::SYS_ioprio_set, vec![when(1, Match::Equals(1), EPERM)], Verdict::Allow),
+        // By user the shim is meant, too.
+        (libc::SYS_setpriority, reaching_the_shim(libc::PRIO_USER as u32), Verdict::Allow),
+        (libc::SYS_ioprio_set, reaching_the_shim(IOPRIO_WHO_USER), Verdict::Allow),
         // The execution domains that do not switch off address randomisation or write protection.
         (
             libc::SYS_personality,
@@ -208,7 +309,16 @@ fn guarded_rules(observe: Observe) -> Vec<(i64, Rule)> {
         ]);
         Rule::Tests { tests, otherwise: Verdict::Notify }
     };
+    // The guard makes calls in its own Landlock domain, so a domain that a command lays on itself would be void for
+    // them. The errno is that of a kernel whose Landlock is off, which sandbox programs know (landlock(7)).
+    let landlock = Rule::Always(match observe {
+        Observe::Off => Verdict::Errno(libc::EOPNOTSUPP as u16),
+        Observe::Cheap | Observe::Exact => Verdict::Notify,
+    });
     let mut rules = vec![
+        (libc::SYS_landlock_create_ruleset, landlock.clone()),
+        (libc::SYS_landlock_add_rule, landlock.clone()),
+        (libc::SYS_landlock_restrict_self, landlock),
         (libc::SYS_openat, open(2, 3)),
         (libc::SYS_mkdirat, setid_or_notify(2)),
         (libc::SYS_mknodat, setid_or_notify(2)),
@@ -327,7 +437,6 @@ const ALLOWED: &[i64] = &[
     libc::SYS_tee,
     libc::SYS_vmsplice,
     libc::SYS_copy_file_range,
-    libc::SYS_fcntl,
     libc::SYS_flock,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
@@ -459,7 +568,6 @@ const ALLOWED: &[i64] = &[
     456, // futex_requeue
     libc::SYS_prctl,
     libc::SYS_getrlimit,
-    libc::SYS_setrlimit,
     libc::SYS_getrusage,
     libc::SYS_getpriority,
     libc::SYS_ioprio_get,
@@ -472,7 +580,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sched_get_priority_min,
     libc::SYS_sched_rr_get_interval,
     libc::SYS_getcpu,
-    // Restricting further is always welcome.
+    // Restricting further is welcome where no names are guarded; see `guarded_rules`.
     libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,
@@ -540,7 +648,6 @@ const ALLOWED: &[i64] = &[
     libc::SYS_recvmmsg,
     libc::SYS_shutdown,
     libc::SYS_getsockopt,
-    libc::SYS_setsockopt,
     // System V and POSIX queues, in a namespace of their own.
     libc::SYS_shmget,
     libc::SYS_shmat,

@@ -1,12 +1,11 @@
-//! The guard opens files for the command, and opening a leased file waits. While it waits, nobody watches the lifeline.
+//! The guard opens files for the command, and opening a FIFO waits for its other end. The lifeline is watched all the
+//! same.
 
 use crate::answer::Answer;
 use crate::attack::{Attack, Decides};
 use crate::attacks::{beat, launcher};
 use crate::field::Field;
-use polder_sys::attempt::{daemonise, lease, open};
-use std::fs::File;
-use std::os::fd::AsFd;
+use polder_sys::attempt::{daemonise, end_after, mknod, open};
 use std::time::Duration;
 
 pub(crate) const ATTACK: Attack = Attack {
@@ -21,22 +20,17 @@ pub(crate) const ATTACK: Attack = Attack {
 };
 
 fn attempt(field: &Field) -> Answer {
-    let path = field.workspace("leased");
-    if let Err(error) = File::create(&path) {
+    let path = field.workspace("pipe");
+    if let Err(error) = mknod(&path, libc::S_IFIFO | 0o600, 0) {
         return Answer::Broken(error.to_string());
     }
     let answer = beat::start(field);
-    // Made before the lease is taken, so that only this process holds it and its end gives it back.
+    // No process opens the other end.
     let asked = daemonise(|| {
-        std::thread::sleep(Duration::from_millis(150));
-        let _ = open(&path, libc::O_CREAT | libc::O_WRONLY, 0o600);
+        let _ = end_after(Duration::from_secs(5)).and_then(|()| open(&path, libc::O_CREAT | libc::O_WRONLY, 0o600));
     });
-    let leased = File::options().read(true).write(true).open(&path);
-    match (asked, leased.as_ref().map(|file| lease(file.as_fd()))) {
-        (Ok(()), Ok(Ok(()))) => {}
-        (Ok(()), Ok(Err(error))) => return Answer::Lacking(format!("no leases here: {error}")),
-        (Err(error), _) => return Answer::Broken(error.to_string()),
-        (Ok(()), Err(error)) => return Answer::Broken(error.to_string()),
+    if let Err(error) = asked {
+        return Answer::Broken(error.to_string());
     }
     launcher::linger(field);
     answer

@@ -30,8 +30,10 @@ mod a_memory_race_on_open_does_not_fool_the_guard;
 mod a_memory_race_on_rename_does_not_fool_the_guard;
 mod a_memory_race_on_symlink_does_not_fool_the_guard;
 mod a_name_reserved_everywhere_cannot_be_made_anywhere;
+mod a_nested_landlock_domain_is_not_void;
 mod a_nested_repository_does_not_run_on_the_host;
 mod a_nested_repository_in_a_layer_does_not_run_on_the_host;
+mod a_nested_tracer_is_not_passed_by;
 mod a_pipe_as_a_submodule_config_does_not_wedge_the_next_run;
 mod a_pipe_as_configuration_does_not_wedge_the_next_run;
 mod a_pipe_or_a_vast_file_does_not_wedge_an_apply;
@@ -99,6 +101,7 @@ mod kernel_memory_is_not_readable;
 mod kernel_switches_cannot_be_written;
 mod keyrings_are_not_there;
 mod launcher;
+mod leases_and_notices_cannot_be_set;
 mod masks_cannot_be_lifted;
 mod message_queues_of_the_host_are_not_there;
 mod names_in_private_directories_are_bounded;
@@ -109,6 +112,7 @@ mod no_file_comes_out_with_a_setid_bit;
 mod no_file_comes_out_with_capabilities;
 mod no_foreign_listener_can_be_installed;
 mod no_interface_leads_out;
+mod no_module_is_loaded_by_a_request;
 mod no_namespace_can_be_entered;
 mod no_namespace_can_be_made;
 mod nothing_can_be_mounted;
@@ -121,6 +125,7 @@ mod perf_events_are_not_there;
 mod proc_links_do_not_lead_out;
 mod processes_cannot_be_compared;
 mod rare_families_cannot_be_reached;
+mod rare_protocols_cannot_be_reached;
 mod rights_and_times_of_read_only_files_cannot_be_changed;
 mod shared_memory_of_the_host_is_not_there;
 mod shared_scratch_directories_are_private;
@@ -131,8 +136,10 @@ mod stdin_cannot_be_reopened_for_writing;
 mod stdin_file_keeps_its_attributes;
 mod system_directories_cannot_be_written;
 mod the_32_bit_entrance_is_closed;
+mod the_core_limit_cannot_be_moved;
 mod the_guard_does_not_open_its_own_process;
 mod the_guard_does_not_open_the_callers_terminal;
+mod the_guard_does_not_walk_its_own_descriptors;
 mod the_home_directory_cannot_be_written;
 mod the_home_directory_is_not_listed;
 mod the_host_name_cannot_be_changed;
@@ -144,6 +151,7 @@ mod the_machines_ports_are_not_there;
 mod the_outcome_cannot_be_forged;
 mod the_root_cannot_be_changed;
 mod the_shim_cannot_be_killed;
+mod the_shim_cannot_be_reniced;
 mod the_shim_cannot_be_starved;
 mod the_shim_cannot_be_traced;
 mod the_system_tree_is_not_in_view;
@@ -181,6 +189,7 @@ pub(crate) const ALL: &[Attack] = &[
     the_home_directory_is_not_listed::ATTACK,
     host_directories_cannot_be_watched::ATTACK,
     fanotify_is_not_there::ATTACK,
+    leases_and_notices_cannot_be_set::ATTACK,
     host_processes_are_not_in_view::ATTACK,
     kernel_memory_is_not_readable::ATTACK,
     kernel_switches_cannot_be_written::ATTACK,
@@ -239,12 +248,16 @@ pub(crate) const ALL: &[Attack] = &[
     the_guard_does_not_open_its_own_process::ATTACK,
     the_guard_does_not_open_the_callers_terminal::ATTACK,
     the_shim_cannot_be_starved::ATTACK,
+    the_guard_does_not_walk_its_own_descriptors::ATTACK,
+    the_shim_cannot_be_reniced::ATTACK,
     processes_cannot_be_compared::ATTACK,
     host_processes_cannot_be_signalled::ATTACK,
     the_shim_cannot_be_killed::ATTACK,
     no_namespace_can_be_made::ATTACK,
     no_namespace_can_be_entered::ATTACK,
     a_sandbox_tool_gains_nothing_inside::ATTACK,
+    a_nested_landlock_domain_is_not_void::ATTACK,
+    a_nested_tracer_is_not_passed_by::ATTACK,
     nothing_can_be_mounted::ATTACK,
     masks_cannot_be_lifted::ATTACK,
     the_root_cannot_be_changed::ATTACK,
@@ -273,6 +286,7 @@ pub(crate) const ALL: &[Attack] = &[
     the_kernels_log_is_not_there::ATTACK,
     the_machines_ports_are_not_there::ATTACK,
     no_foreign_listener_can_be_installed::ATTACK,
+    the_core_limit_cannot_be_moved::ATTACK,
     the_host_name_cannot_be_changed::ATTACK,
     nothing_can_be_typed_into_a_terminal::ATTACK,
     the_hypervisor_cannot_be_reached::ATTACK,
@@ -280,6 +294,8 @@ pub(crate) const ALL: &[Attack] = &[
     packets_cannot_be_sniffed::ATTACK,
     other_netlinks_cannot_be_reached::ATTACK,
     rare_families_cannot_be_reached::ATTACK,
+    rare_protocols_cannot_be_reached::ATTACK,
+    no_module_is_loaded_by_a_request::ATTACK,
     shared_memory_of_the_host_is_not_there::ATTACK,
     message_queues_of_the_host_are_not_there::ATTACK,
     abstract_sockets_of_the_host_are_not_there::ATTACK,

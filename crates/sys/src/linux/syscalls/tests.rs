@@ -84,3 +84,107 @@ fn no_call_is_both_allowed_and_refused() {
         assert!(!REFUSED.contains(&number), "{number} is refused and tested");
     }
 }
+
+/// The filter with every arm of `observe`, and the listener's errno where the filter notifies.
+fn verdict(number: i64, args: [u64; 6], guarded: Guarded, observe: Observe) -> Verdict {
+    let program = compile_rules(guarded, observe);
+    match crate::linux::filter::tests::run(&program, ARCH, number as u32, args) {
+        Verdict::Notify => refusal(number, &args).map_or(Verdict::Notify, |errno| Verdict::Errno(errno as u16)),
+        other => other,
+    }
+}
+
+#[test]
+fn sockets_outside_of_the_list_are_refused() {
+    let programs = [Observe::Off, Observe::Cheap].map(|observe| compile_rules(Guarded::No, observe));
+    let verdict = |program: &[Instruction], number: i64, args: [u64; 6]| match crate::linux::filter::tests::run(
+        program,
+        ARCH,
+        number as u32,
+        args,
+    ) {
+        Verdict::Notify => Verdict::Errno(refusal(number, &args).expect("it is refused") as u16),
+        other => other,
+    };
+    let flags = [0, (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK) as u64, 1 << 32];
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        for family in 0..50u64 {
+            for kind in 0..16u64 {
+                for protocol in (0..300u64).chain([u64::from(u32::MAX)]) {
+                    let is_local = family == 1 && matches!(kind, 1 | 2 | 5) && protocol < 2;
+                    let echo = if family == 2 { 1 } else { 58 };
+                    let is_internet = matches!(family, 2 | 10)
+                        && (kind == 1 && matches!(protocol, 0 | 6 | 262)
+                            || kind == 2 && (matches!(protocol, 0 | 17) || protocol == echo));
+                    let is_routing = family == 16 && matches!(kind, 2 | 3) && protocol == 0;
+                    let is_listed = is_local || number == libc::SYS_socket && (is_internet || is_routing);
+                    for flag in flags {
+                        let args = [family | flag & 1 << 32, kind | flag, protocol | flag & 1 << 32, 0, 0, 0];
+                        let [off, cheap] = [&programs[0], &programs[1]].map(|program| verdict(program, number, args));
+                        assert_eq!(off == Verdict::Allow, is_listed, "{number} {args:x?} {off:?}");
+                        assert_eq!(off, cheap, "{number} {args:x?} with an observer");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn core_limit_can_be_read_and_not_set() {
+    let core = u64::from(libc::RLIMIT_CORE as u32);
+    for (number, args, expected) in [
+        (libc::SYS_prlimit64, [0, core, 0, 0x7000, 0, 0], Verdict::Allow),
+        (libc::SYS_prlimit64, [0, core, 0x7000, 0, 0, 0], NOTHING),
+        (libc::SYS_prlimit64, [0, core | 1 << 32, 0x7_0000_0000, 0, 0, 0], NOTHING),
+        (libc::SYS_prlimit64, [0, 7, 0x7000, 0, 0, 0], Verdict::Allow),
+        (libc::SYS_prlimit64, [1, 7, 0x7000, 0, 0, 0], EPERM),
+        (libc::SYS_setrlimit, [core, 0x7000, 0, 0, 0, 0], NOTHING),
+        (libc::SYS_setrlimit, [7, 0x7000, 0, 0, 0, 0], Verdict::Allow),
+    ] {
+        assert_eq!(verdict(number, args, Guarded::No, Observe::Off), expected, "{number} {args:x?}");
+    }
+}
+
+#[test]
+fn nested_sandboxes_that_the_listener_would_pass_are_refused() {
+    let seccomp = u64::from(libc::PTRACE_O_TRACESECCOMP as u32);
+    let disabled = Verdict::Errno(libc::EOPNOTSUPP as u16);
+    for observe in [Observe::Off, Observe::Cheap, Observe::Exact] {
+        for number in [444, 445, 446] {
+            assert_eq!(verdict(number, [0; 6], Guarded::Yes, observe), disabled, "{number} {observe:?}");
+            assert_eq!(rules(Guarded::No, observe)[&(number as u32)], Rule::Always(Verdict::Allow));
+        }
+        for guarded in [Guarded::Yes, Guarded::No] {
+            let is_heard = guarded == Guarded::Yes || observe != Observe::Off;
+            let expected = if is_heard { EINVAL } else { Verdict::Allow };
+            for request in [0x4200, 0x4206] {
+                let asked = |data| verdict(libc::SYS_ptrace, [request, 9, 0, data, 0, 0], guarded, observe);
+                assert_eq!(asked(seccomp | 1), expected, "{request:x} {guarded:?} {observe:?}");
+                assert_eq!(asked(1), Verdict::Allow, "{request:x} {guarded:?} {observe:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_that_reach_others_are_refused() {
+    for (number, args, expected) in [
+        (libc::SYS_fcntl, [3, 1024, 1, 0, 0, 0], EINVAL),
+        (libc::SYS_fcntl, [3, 1026, 1, 0, 0, 0], EINVAL),
+        (libc::SYS_fcntl, [3, 1030, 1, 0, 0, 0], Verdict::Allow),
+        (libc::SYS_ioctl, [3, 0x8940, 0, 0, 0, 0], ENOPKG),
+        (libc::SYS_ioctl, [3, 0x8912, 0, 0, 0, 0], Verdict::Allow),
+        (libc::SYS_setsockopt, [3, 6, 31, 0, 0, 0], Verdict::Errno(libc::ENOENT as u16)),
+        (libc::SYS_setsockopt, [3, 6, 1, 0, 0, 0], Verdict::Allow),
+        (libc::SYS_setsockopt, [3, 1, 31, 0, 0, 0], Verdict::Allow),
+        (libc::SYS_setpriority, [2, 0, 19, 0, 0, 0], EPERM),
+        (libc::SYS_setpriority, [0, 0, 19, 0, 0, 0], Verdict::Allow),
+        (libc::SYS_ioprio_set, [3, 1000, 0, 0, 0, 0], EPERM),
+        (libc::SYS_ioprio_set, [1, 0, 0, 0, 0, 0], Verdict::Allow),
+    ] {
+        for observe in [Observe::Off, Observe::Exact] {
+            assert_eq!(verdict(number, args, Guarded::No, observe), expected, "{number} {args:x?}");
+        }
+    }
+}

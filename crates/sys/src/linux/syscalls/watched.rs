@@ -3,7 +3,7 @@
 //! A notified call costs two switches between processes, so each is here for a reason. What only looks at names without
 //! following links (`lstat`, as `git status` does for every file) is never notified, nor is what works on a descriptor.
 
-use super::{EAFNOSUPPORT, EPERM, Match, NEW_NAMESPACES, Observe, REFUSED, REFUSED_BY_ARCH, Rule, SETID_BITS};
+use super::{EPERM, Match, NEW_NAMESPACES, Observe, REFUSED, REFUSED_BY_ARCH, Rule, SETID_BITS, SOCKET_KIND};
 use super::{SYS_FCHMODAT2, Test, Verdict, when};
 use std::collections::BTreeMap;
 
@@ -113,7 +113,32 @@ pub(in crate::linux) fn refused_with(number: i64) -> Option<i32> {
     match number {
         libc::SYS_clone | libc::SYS_unshare => Some(libc::EPERM),
         libc::SYS_socket | libc::SYS_socketpair => Some(libc::EAFNOSUPPORT),
+        // Notified only where names are guarded.
+        libc::SYS_landlock_create_ruleset | libc::SYS_landlock_add_rule | libc::SYS_landlock_restrict_self => {
+            Some(libc::EOPNOTSUPP)
+        }
         _ => (REFUSED.contains(&number) || REFUSED_BY_ARCH.contains(&number)).then_some(libc::EPERM),
+    }
+}
+
+/// The errno of a call that is refused by its number; its arguments say which of several, since programs know what
+/// the kernel says.
+pub(in crate::linux) fn refusal(number: i64, args: &[u64; 6]) -> Option<i32> {
+    match number {
+        libc::SYS_socket | libc::SYS_socketpair => Some(refused_socket(number, args[0] as u32, args[1] as u32)),
+        other => refused_with(other),
+    }
+}
+
+/// What the kernel says of a socket that it does not have, and of a raw one to a process without CAP_NET_RAW.
+pub(super) fn refused_socket(number: i64, family: u32, kind: u32) -> i32 {
+    let is_internet = number == libc::SYS_socket && [libc::AF_INET, libc::AF_INET6].contains(&(family as i32));
+    match (kind & SOCKET_KIND) as i32 {
+        _ if family == libc::AF_UNIX as u32 => libc::EPROTONOSUPPORT,
+        libc::SOCK_STREAM | libc::SOCK_DGRAM if is_internet => libc::EPROTONOSUPPORT,
+        libc::SOCK_RAW if is_internet => libc::EPERM,
+        _ if is_internet => libc::ESOCKTNOSUPPORT,
+        _ => libc::EAFNOSUPPORT,
     }
 }
 
@@ -185,15 +210,14 @@ pub(super) fn add(observe: Observe, rules: &mut BTreeMap<u32, Rule>) {
     for number in REFUSED.iter().chain(REFUSED_BY_ARCH) {
         put(*number, Vec::new(), Verdict::Notify);
     }
-    for rule in rules.values_mut() {
-        if let Rule::Tests { tests, otherwise } = rule {
-            let namespaces = |test: &Test| test.matches == Match::AnyBit(NEW_NAMESPACES);
-            tests.iter_mut().filter(|test| namespaces(test)).for_each(|test| test.verdict = Verdict::Notify);
-            for verdict in tests.iter_mut().map(|test| &mut test.verdict).chain([otherwise]) {
-                if *verdict == EAFNOSUPPORT {
-                    *verdict = Verdict::Notify;
-                }
-            }
+    for (number, rule) in rules.iter_mut() {
+        let Rule::Tests { tests, otherwise } = rule else { continue };
+        let namespaces =
+            |test: &Test| matches!(test.looks[..], [look] if look.matches == Match::AnyBit(NEW_NAMESPACES));
+        tests.iter_mut().filter(|test| namespaces(test)).for_each(|test| test.verdict = Verdict::Notify);
+        if matches!(i64::from(*number), libc::SYS_socket | libc::SYS_socketpair) {
+            tests.retain(|test| test.verdict == Verdict::Allow);
+            *otherwise = Verdict::Notify;
         }
     }
 }
@@ -204,6 +228,9 @@ const NAMES: &[(i64, &str)] = &[
     (libc::SYS_unshare, "unshare"),
     (libc::SYS_socket, "socket"),
     (libc::SYS_socketpair, "socketpair"),
+    (libc::SYS_landlock_create_ruleset, "landlock_create_ruleset"),
+    (libc::SYS_landlock_add_rule, "landlock_add_rule"),
+    (libc::SYS_landlock_restrict_self, "landlock_restrict_self"),
     (libc::SYS_mount, "mount"),
     (libc::SYS_umount2, "umount2"),
     (libc::SYS_pivot_root, "pivot_root"),
