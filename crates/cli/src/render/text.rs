@@ -76,7 +76,11 @@ fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
     }
     let mut groups: BTreeMap<(&str, Key), Group> = BTreeMap::new();
     for violation in violations.iter().filter(|violation| !is_told_elsewhere(violation)) {
-        let done = if violation.layer == "sweep" { "set aside" } else { "blocked" };
+        let done = match violation.layer.as_str() {
+            "sweep" => "set aside",
+            "the observer" if violation.action == Action::Syscall => "could not look at",
+            _ => "blocked",
+        };
         let grant = directory(violation)
             .filter(|directory| siblings[&(violation.action, *directory)].len() > 1)
             .map_or_else(|| violation.grant.clone(), |directory| Some(of_directory(violation, directory)));

@@ -47,11 +47,13 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
         DenialKind::Address | DenialKind::Lookup => (Action::Network, on_network(plan, target?)),
         DenialKind::SystemCall => (Action::Syscall, refused(denial.detail)),
         DenialKind::Reserved => (Action::FileWrite, reserved(plan, denial.detail as usize)),
+        DenialKind::Unseen => (Action::Syscall, unseen(target)),
+        DenialKind::Unmade => (Action::FileWrite, unmade(target)),
     };
     let Found { target, rule, layer, grant, note } = found;
     // Nothing failed there, and without what is lent it would have.
     let lent = denial.detail == 0 && matches!(action, Action::FileRead | Action::FileWrite | Action::Exec);
-    let lent = lent && denial.kind != DenialKind::Reserved;
+    let lent = lent && !matches!(denial.kind, DenialKind::Reserved | DenialKind::Unmade);
     // There what is not shown is there all the same, and what keeps it closed is not a mount.
     let closed = plan.world == World::Ruled && denial.detail == EACCES && layer == MOUNTS;
     let layer = if closed { "Landlock".to_owned() } else { layer };
@@ -238,12 +240,53 @@ fn on_network(plan: &Plan, peer: &Path) -> Found {
 }
 
 fn refused(number: u32) -> Found {
+    let name = syscalls::name_of(i64::from(number));
+    let (rule, note) = if name.is_some_and(|name| name.starts_with("landlock_")) {
+        let rule =
+            "the guard of names that do not exist yet would not be bound by a Landlock domain of the command's own";
+        (rule, format!("the program has to do without its own sandbox, or {WITHOUT_GUARD}"))
+    } else {
+        ("the call is not on the list", "nothing allows this inside a sandbox".to_owned())
+    };
     Found {
-        target: syscalls::name_of(i64::from(number)).map_or_else(|| format!("system call {number}"), str::to_owned),
-        rule: "the call is not on the list".to_owned(),
+        target: name.map_or_else(|| format!("system call {number}"), str::to_owned),
+        rule: rule.to_owned(),
         layer: "seccomp".to_owned(),
         grant: None,
-        note: Some("nothing allows this inside a sandbox".to_owned()),
+        note: Some(note),
+    }
+}
+
+/// How a run comes to do without the guard.
+const WITHOUT_GUARD: &str = "make the protected names before the run (`git init`)";
+
+/// The layer of what could not be looked at.
+const OBSERVER: &str = "the observer";
+
+fn process(name: Option<&Path>) -> String {
+    let named = name.filter(|name| !name.as_os_str().is_empty());
+    named.map_or_else(|| "a process without a name".to_owned(), |name| name.display().to_string())
+}
+
+/// Calls that went on without a look: the process is bound like every other, and what it was denied is not listed.
+fn unseen(name: Option<&Path>) -> Found {
+    Found {
+        target: process(name),
+        rule: "the kernel keeps the memory of a process that is not dumpable from the observer".to_owned(),
+        layer: OBSERVER.to_owned(),
+        grant: None,
+        note: Some("its calls are bound as all are; those that were denied are not listed".to_owned()),
+    }
+}
+
+/// Calls that make names and failed because the guard could not read which.
+fn unmade(name: Option<&Path>) -> Found {
+    Found {
+        target: format!("names made by {}", process(name)),
+        rule: "the kernel keeps the memory of a process that is not dumpable from the guard".to_owned(),
+        layer: "guard".to_owned(),
+        grant: None,
+        note: Some(format!("to let it make files, {WITHOUT_GUARD}")),
     }
 }
 

@@ -47,6 +47,10 @@ pub enum DenialKind {
     SystemCall = 8,
     /// A reserved name; `detail` is its index in the recipe.
     Reserved = 9,
+    /// Calls of a process whose memory cannot be read, which went on unseen; the target is the name of the process.
+    Unseen = 12,
+    /// The same of calls that the guard would have had to make, and which failed.
+    Unmade = 13,
 }
 
 impl DenialKind {
@@ -63,6 +67,8 @@ impl DenialKind {
             Self::Lookup,
             Self::SystemCall,
             Self::Reserved,
+            Self::Unseen,
+            Self::Unmade,
         ];
         all.into_iter().find(|kind| *kind as u32 == number)
     }

@@ -4,8 +4,9 @@
 //! host. So, and only when such a path exists in the plan, the calls that create names are notified to the shim. The
 //! shim never lets such a call continue, because the command could change the path in its memory after the look: it
 //! reads the path once, finds the directory, and makes the call itself on that directory's descriptor. It is under the
-//! same Landlock domain, in the same root and without capabilities; what depends on who asks (`/proc/self`, `/dev/tty`) is
-//! named for the caller, and the shim's own part of the process table is refused.
+//! same Landlock domain, in the same root and without capabilities; the filter lets no caller lay another domain on
+//! itself, which the shim would not be in. A path that depends on the process (`/proc/self`, `/dev/tty`) is resolved
+//! for the caller, and the shim's own part of the process table is refused.
 //!
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
@@ -16,12 +17,15 @@ use super::notify::{
     read_path, respond, still_waiting,
 };
 use super::recipe::Reserved;
+use super::text::{Text, component};
 use super::together::{Cpus, Together};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 const PROC_SUPER_MAGIC: u64 = 0x9fa0;
+/// The inode of the root of every process table (include/linux/proc_fs.h, `PROC_ROOT_INO`).
+const PROC_ROOT_INODE: u64 = 1;
 /// The kernel's own limit on symbolic links in one lookup.
 const LINKS_MAX: usize = 40;
 /// Directories of reserved names; the engine refuses more.
@@ -265,6 +269,8 @@ impl<'a> Guard<'a> {
         }
         let last = if flags & libc::AT_SYMLINK_FOLLOW != 0 { Last::Followed } else { Last::Kept };
         let old = self.find_path(call, from.0, path, last)?;
+        // An open file without a name is linked by its link in the process table; see open(2), O_TMPFILE.
+        let flags = if old.is_proc { flags & libc::AT_SYMLINK_FOLLOW } else { 0 };
         // SAFETY: both names outlive the call.
         let answer = unsafe {
             libc::linkat(
@@ -272,7 +278,7 @@ impl<'a> Guard<'a> {
                 old.name().as_ptr(),
                 new.directory.as_raw_fd(),
                 new.name().as_ptr(),
-                0,
+                flags,
             )
         };
         check_int(answer).map(|_| Done::Value(0))
@@ -324,7 +330,7 @@ impl<'a> Guard<'a> {
         } else {
             descriptor_of(call.pid, dir)?
         };
-        let place = place_of(base, &mut text, call.pid)?;
+        let place = place_of(base, &text, call.pid)?;
         if last == Last::Kept { Ok(place) } else { follow(place, call.pid) }
     }
 }
@@ -377,6 +383,9 @@ impl Giver<'_> {
                 return Err(Errno(libc::ELOOP));
             }
             let opened = open_from(place.directory.as_raw_fd(), place.name(), flags | libc::O_NONBLOCK, 0)?;
+            if stat_of(opened.as_raw_fd(), c"")?.st_mode & libc::S_IFMT == libc::S_IFDIR {
+                return Err(Errno(libc::EISDIR));
+            }
             return self.give(opened, Waits::NotYet);
         }
         let mut line = Path::new();
@@ -503,38 +512,44 @@ fn same_name(a: &CStr, b: &CStr) -> bool {
 /// Where a link leads; the place itself where there is none.
 fn follow(mut place: Place, pid: u32) -> Result<Place, Errno> {
     for _ in 0..LINKS_MAX {
-        // A link in the process table is not a text: following it is opening what it stands for.
-        if place.is_proc {
+        // A link of a process is not a text: following it is opening what it stands for.
+        if place.is_proc && !is_proc_root(place.directory.as_fd())? {
             return Ok(place);
         }
         let mut target = [0u8; PATH_BYTES_MAX];
-        // SAFETY: the buffer is valid for its length; one byte stays free for the NUL.
-        let length = check(unsafe {
-            libc::readlinkat(
-                place.directory.as_raw_fd(),
-                place.name().as_ptr(),
-                target.as_mut_ptr().cast(),
-                target.len() - 1,
-            )
-        } as i64);
         // Not a link, or nothing there: this is the place.
-        if length.is_err() {
+        if read_link(&place, pid, &mut target).is_err() {
             return Ok(place);
         }
         let base = if target[0] == b'/' { open_directory(libc::AT_FDCWD, c"/")? } else { place.directory };
-        place = place_of(base, &mut target, pid)?;
+        place = place_of(base, &target, pid)?;
     }
     Err(Errno(libc::ELOOP))
 }
 
-/// The place that a text means from a directory.
-fn place_of(base: OwnedFd, text: &mut [u8; PATH_BYTES_MAX], pid: u32) -> Result<Place, Errno> {
-    name_the_caller(text, pid)?;
-    split(base, CStr::from_bytes_until_nul(text).map_err(|_| Errno(libc::ENAMETOOLONG))?)
+/// The text of a link, as the caller would read it: some in the root of the process table name their reader.
+fn read_link(place: &Place, pid: u32, target: &mut [u8; PATH_BYTES_MAX]) -> Result<(), Errno> {
+    let (directory, name) = (place.directory.as_raw_fd(), place.name());
+    // SAFETY: the buffer is valid for its length; one byte stays free for the NUL.
+    let length =
+        check(
+            unsafe { libc::readlinkat(directory, name.as_ptr(), target.as_mut_ptr().cast(), target.len() - 1) } as i64
+        )? as usize;
+    let read = Text::from_bytes(&target[..length]).ok_or(Errno(libc::ENAMETOOLONG))?;
+    let names_reader = matches!(name.to_bytes(), b"self" | b"thread-self");
+    let rest = if names_reader { Some(&b""[..]) } else { read.bytes().strip_prefix(b"self") };
+    let Some(rest) = rest.filter(|rest| place.is_proc && (rest.is_empty() || rest[0] == b'/')) else { return Ok(()) };
+    let mut line = Path::new();
+    let own = line.number(pid).text().to_bytes();
+    let mut text = Text::from_bytes(own).ok_or(Errno(libc::ENAMETOOLONG))?;
+    text.push(rest).ok_or(Errno(libc::ENAMETOOLONG))?;
+    target[..=text.bytes().len()].copy_from_slice(text.c().to_bytes_with_nul());
+    Ok(())
 }
 
 /// Opens the directory part of a path and keeps its last name. A trailing slash belongs to the name's meaning only.
-fn split(base: OwnedFd, path: &CStr) -> Result<Place, Errno> {
+fn place_of(base: OwnedFd, text: &[u8; PATH_BYTES_MAX], pid: u32) -> Result<Place, Errno> {
+    let path = CStr::from_bytes_until_nul(text).map_err(|_| Errno(libc::ENAMETOOLONG))?;
     let bytes = path.to_bytes();
     let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
     if end == 0 {
@@ -542,69 +557,114 @@ fn split(base: OwnedFd, path: &CStr) -> Result<Place, Errno> {
         return Err(Errno(if bytes.is_empty() { libc::ENOENT } else { libc::EEXIST }));
     }
     let start = bytes[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let last = &bytes[start..end];
-    let mut name = [0u8; 256];
-    if last.len() > 255 {
-        return Err(Errno(libc::ENAMETOOLONG));
-    }
-    name[..last.len()].copy_from_slice(last);
-    let directory = if start == 0 {
-        base
+    let name = one_name(&bytes[start..end])?;
+    let (directory, is_proc) = if start == 0 {
+        let is_proc = is_proc(base.as_fd())?;
+        (base, is_proc)
     } else {
-        let mut parent = [0u8; PATH_BYTES_MAX];
-        parent[..start].copy_from_slice(&bytes[..start]);
-        let parent = CStr::from_bytes_until_nul(&parent).map_err(|_| Errno(libc::ENAMETOOLONG))?;
-        open_directory(base.as_raw_fd(), parent)?
+        directory_of(base, Text::from_bytes(&bytes[..start]).ok_or(Errno(libc::ENAMETOOLONG))?, pid)?
     };
-    let is_proc = is_proc(directory.as_fd())?;
     Ok(Place { directory, name, slash: end < bytes.len(), is_proc })
 }
 
-/// Whether a directory is part of the process table. Ours is refused, however it was spelt: the command must not read
-/// or change the shim through the shim.
+fn one_name(bytes: &[u8]) -> Result<[u8; 256], Errno> {
+    let mut name = [0u8; 256];
+    if bytes.len() > 255 {
+        return Err(Errno(libc::ENAMETOOLONG));
+    }
+    name[..bytes.len()].copy_from_slice(bytes);
+    Ok(name)
+}
+
+/// Opens a directory on a path of the caller, and says whether it is in the process table. The kernel resolves the
+/// path in one call, unless it leads into the process table: `self` there, and the links of a process, mean another
+/// process for the caller than for the shim, whose descriptors no path may lead to.
+fn directory_of(base: OwnedFd, path: Text, pid: u32) -> Result<(OwnedFd, bool), Errno> {
+    #[repr(C)]
+    struct OpenHow {
+        flags: u64,
+        mode: u64,
+        resolve: u64,
+    }
+    /// openat2(2): no link that stands for a file instead of holding a text. Linux 5.6.
+    const RESOLVE_NO_MAGICLINKS: u64 = 2;
+    let flags = (libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) as u64;
+    let how = OpenHow { flags, mode: 0, resolve: RESOLVE_NO_MAGICLINKS };
+    let (from, size) = (base.as_raw_fd(), size_of::<OpenHow>());
+    // SAFETY: path and structure outlive the call, and the size is that of the structure.
+    match check_fd(unsafe { libc::syscall(libc::SYS_openat2, from, path.c().as_ptr(), &raw const how, size) }) {
+        Ok(found) if !on_proc(found.as_fd())? => Ok((found, false)),
+        Ok(_) | Err(Errno(libc::ELOOP)) => walk(base, path, pid),
+        Err(other) => Err(other),
+    }
+}
+
+/// The same, name by name, as the caller would be led.
+fn walk(base: OwnedFd, mut path: Text, pid: u32) -> Result<(OwnedFd, bool), Errno> {
+    let (mut directory, mut next, mut links) = (base, 0, 0);
+    while let Some((range, after)) = component(path.bytes(), next) {
+        let name = one_name(&path.bytes()[range])?;
+        next = after;
+        let is_proc = is_proc(directory.as_fd())?;
+        let here = Place { directory, name, slash: false, is_proc };
+        let found = open_from(here.directory.as_raw_fd(), here.name(), libc::O_PATH | libc::O_NOFOLLOW, 0)?;
+        if stat_of(found.as_raw_fd(), c"")?.st_mode & libc::S_IFMT != libc::S_IFLNK {
+            directory = found;
+            continue;
+        }
+        links += 1;
+        if links > LINKS_MAX {
+            return Err(Errno(libc::ELOOP));
+        }
+        if is_proc && !is_proc_root(here.directory.as_fd())? {
+            directory = open_from(here.directory.as_raw_fd(), here.name(), libc::O_PATH, 0)?;
+            continue;
+        }
+        let mut target = [0u8; PATH_BYTES_MAX];
+        read_link(&here, pid, &mut target)?;
+        let target = CStr::from_bytes_until_nul(&target).map_err(|_| Errno(libc::ENAMETOOLONG))?.to_bytes();
+        directory = if target.first() == Some(&b'/') { open_directory(libc::AT_FDCWD, c"/")? } else { here.directory };
+        let mut longer = Text::from_bytes(target).ok_or(Errno(libc::ENAMETOOLONG))?;
+        longer.push(b"/").and_then(|()| longer.push(&path.bytes()[next..])).ok_or(Errno(libc::ENAMETOOLONG))?;
+        (path, next) = (longer, 0);
+    }
+    let is_proc = is_proc(directory.as_fd())?;
+    // A file is no directory, whatever it was reached by.
+    Ok((open_directory(directory.as_raw_fd(), c".")?, is_proc))
+}
+
+/// Whether a directory is part of the process table. The shim's own part is refused, however it was spelt: the command
+/// must not read or change the shim through the shim. So is the process table of another sandbox.
 fn is_proc(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
+    if !on_proc(directory)? {
+        return Ok(false);
+    }
+    let mut line = Path::new();
+    let link = line.descriptor(None, directory.as_raw_fd());
+    let mut text = [0u8; 64];
+    // SAFETY: the buffer is valid for its length.
+    let got = check(unsafe { libc::readlink(link.as_ptr(), text.as_mut_ptr().cast(), text.len()) } as i64)?;
+    let mut line = Path::new();
+    // SAFETY: no arguments.
+    let own = line.push(b"/").number(unsafe { libc::getpid() } as u32).text().to_bytes();
+    let below = text[..got as usize].strip_prefix(b"/proc").ok_or(Errno(libc::EACCES))?;
+    let rest = below.strip_prefix(own).or_else(|| below.strip_prefix(b"/self"));
+    let is_own = rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
+    if is_own { Err(Errno(libc::EACCES)) } else { Ok(true) }
+}
+
+fn on_proc(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
     // SAFETY: all-zero is a valid `statfs`.
     let mut disk: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `disk` is valid for writing.
     check_int(unsafe { libc::fstatfs(directory.as_raw_fd(), &raw mut disk) })?;
     // The C libraries disagree on the type of the number.
-    if u64::try_from(disk.f_type) != Ok(PROC_SUPER_MAGIC) {
-        return Ok(false);
-    }
-    let mut line = Path::new();
-    let own = line.descriptor(None, directory.as_raw_fd());
-    let mut text = [0u8; 64];
-    // SAFETY: the buffer is valid for its length.
-    let got = check(unsafe { libc::readlink(own.as_ptr(), text.as_mut_ptr().cast(), text.len()) } as i64)?;
-    let text = &text[..got as usize];
-    let ours = text == b"/proc/1" || text.starts_with(b"/proc/1/") || text.starts_with(b"/proc/self");
-    if ours { Err(Errno(libc::EACCES)) } else { Ok(true) }
+    Ok(u64::try_from(disk.f_type) == Ok(PROC_SUPER_MAGIC))
 }
 
-/// `/proc/self`, `/proc/thread-self` and `/dev/fd` mean the caller, not us.
-fn name_the_caller(text: &mut [u8; PATH_BYTES_MAX], pid: u32) -> Result<(), Errno> {
-    const OWN: [(&[u8], bool); 3] = [(b"/proc/self", false), (b"/proc/thread-self", false), (b"/dev/fd", true)];
-    let length = text.iter().position(|byte| *byte == 0).ok_or(Errno(libc::ENAMETOOLONG))?;
-    for (prefix, with_fd) in OWN {
-        let rest = match text[..length].strip_prefix(prefix) {
-            Some(rest) if rest.is_empty() || rest[0] == b'/' => prefix.len(),
-            _ => continue,
-        };
-        let mut line = Path::new();
-        line.push(b"/proc/").number(pid);
-        if with_fd {
-            line.push(b"/fd");
-        }
-        let new = line.text().to_bytes();
-        if new.len() + length - rest >= PATH_BYTES_MAX {
-            return Err(Errno(libc::ENAMETOOLONG));
-        }
-        text.copy_within(rest..length, new.len());
-        text[..new.len()].copy_from_slice(new);
-        text[new.len() + length - rest] = 0;
-        return Ok(());
-    }
-    Ok(())
+/// Whether a directory of the process table is its root.
+fn is_proc_root(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
+    identity_of(directory.as_raw_fd(), c"").map(|(_, inode)| inode == PROC_ROOT_INODE)
 }
 
 /// The number of the caller's terminal in the sandbox's own `/dev/pts`.
@@ -666,3 +726,6 @@ fn mask_of(pid: u32) -> Result<u32, Errno> {
     let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit());
     Ok(digits.fold(0, |mask, digit| mask * 8 + u32::from(digit - b'0')))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,8 @@ use super::call::{Errno, check_int};
 use super::denials::{DenialKind, Denials};
 use super::guard::Guard;
 use super::image::InsideImage;
-use super::notify::{NOTIF_RECV, NOTIF_SET_FLAGS, Notification, SYNC_WAKE_UP, proceed, respond};
+use super::notify::{NOTIF_RECV, NOTIF_SET_FLAGS, Notification, SYNC_WAKE_UP};
+use super::notify::{is_closed, proceed, process_name, respond};
 use super::observer::{Observer, Standing, standing};
 use super::syscalls;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -93,6 +94,12 @@ impl<'a> Listener<'a> {
             if let Err((errno, reserved)) = guard.answer(call, socket) {
                 match (reserved, observer) {
                     (Some(index), _) => denials.note(DenialKind::Reserved, index, call.pid, b"", control),
+                    // Memory that only its own process reads (memfd_secret(2)) cannot be told from a wrong address.
+                    (None, _) if errno == Errno(libc::EFAULT) || is_closed(call.pid) => {
+                        let mut name = [0u8; 16];
+                        let name = process_name(call.pid, &mut name);
+                        denials.note(DenialKind::Unmade, errno.0 as u32, call.pid, name, control);
+                    }
                     (None, Some(observer)) => observer.look(call, denials, control),
                     (None, None) => {}
                 }

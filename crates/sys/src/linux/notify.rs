@@ -46,6 +46,9 @@ pub(super) struct AddFd {
 
 /// A handle on the caller's working directory or on one of its descriptors.
 pub(super) fn descriptor_of(pid: u32, dir: RawFd) -> Result<OwnedFd, Errno> {
+    if dir < 0 && dir != libc::AT_FDCWD {
+        return Err(Errno(libc::EBADF));
+    }
     let mut line = Path::new();
     let path = if dir == libc::AT_FDCWD { line.cwd(pid) } else { line.descriptor(Some(pid), dir) };
     let flags = libc::O_PATH | libc::O_CLOEXEC;
@@ -90,6 +93,29 @@ pub(super) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> Result<(
     let got =
         check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) } as i64)?;
     if got as usize == buffer.len() { Ok(()) } else { Err(Errno(libc::EFAULT)) }
+}
+
+/// Whether the kernel keeps a process's memory from the shim: it is not dumpable (prctl(2), PR_SET_DUMPABLE), or its
+/// program may be executed and not read.
+pub(super) fn is_closed(pid: u32) -> bool {
+    let (mut line, mut text) = (Path::new(), [0u8; 1]);
+    // SAFETY: the path outlives the call, and the buffer is valid for its length.
+    let got = unsafe { libc::readlink(line.cwd(pid).as_ptr(), text.as_mut_ptr().cast(), text.len()) };
+    got < 0 && matches!(Errno::last(), Errno(libc::EACCES | libc::EPERM))
+}
+
+/// The name of a process, which also one that is not dumpable shows; empty if it is gone.
+pub(super) fn process_name(pid: u32, buffer: &mut [u8; 16]) -> &[u8] {
+    let mut line = Path::new();
+    let path = line.push(b"/proc/").number(pid).push(b"/comm").text();
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    // SAFETY: the path outlives the call.
+    let opened = check_fd(unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) });
+    let Ok(file) = opened else { return b"" };
+    // SAFETY: the buffer is valid for its length.
+    let got = unsafe { libc::read(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
+    let name = &buffer[..usize::try_from(got).unwrap_or(0)];
+    name.strip_suffix(b"\n").unwrap_or(name)
 }
 
 /// Whether the call still waits: its process may have died and its number may be another's by now.

@@ -12,7 +12,7 @@ use super::call::{Errno, check_int};
 use super::denials::{DenialKind, Denials};
 use super::image::{List, ObserveImage};
 use super::known::{Known, Last, Mark, ShownMounts};
-use super::notify::{Notification, PATH_BYTES_MAX, Path, read_memory, read_path};
+use super::notify::{Notification, PATH_BYTES_MAX, Path, process_name, read_memory, read_path};
 use super::peers;
 use super::spot::{Callers, Cwd, Spot, seen};
 use super::syscalls::{self, Disturbs, Observe};
@@ -84,6 +84,8 @@ impl<'a> Observer<'a> {
             Some(Asked::SendMany { messages }) if self.observe.alone => {
                 if let Some(name) = peers::first_question(pid, messages) {
                     denials.note(DenialKind::Lookup, 0, pid, name.bytes(), control);
+                } else if let Err(errno) = read_memory(pid, messages, &mut [0]) {
+                    unseen(pid, messages, errno, denials, control);
                 }
             }
             Some(Asked::SendMany { .. }) => {}
@@ -92,8 +94,10 @@ impl<'a> Observer<'a> {
 
     fn path(&mut self, pid: u32, At { dir, path }: At, access: Access, denials: &mut Denials, control: BorrowedFd<'_>) {
         let mut memory = [0u8; PATH_BYTES_MAX];
-        let Ok(path) = read_path(pid, path, &mut memory) else { return };
-        self.named(pid, dir, path, access, denials, control);
+        match read_path(pid, path, &mut memory) {
+            Ok(path) => self.named(pid, dir, path, access, denials, control),
+            Err(errno) => unseen(pid, path, errno, denials, control),
+        }
     }
 
     fn named(
@@ -252,8 +256,11 @@ impl<'a> Observer<'a> {
     fn connect(&mut self, pid: u32, address: u64, length: u64, denials: &mut Denials, control: BorrowedFd<'_>) {
         let mut bytes = [0u8; size_of::<libc::sockaddr_un>() + 1];
         let length = (length as usize).min(size_of::<libc::sockaddr_un>());
-        if length < 3 || read_memory(pid, address, &mut bytes[..length]).is_err() {
+        if length < 3 {
             return;
+        }
+        if let Err(errno) = read_memory(pid, address, &mut bytes[..length]) {
+            return unseen(pid, address, errno, denials, control);
         }
         match i32::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
             // A name without a path belongs to the network that the sandbox has.
@@ -276,6 +283,17 @@ impl<'a> Observer<'a> {
             }
             _ => {}
         }
+    }
+}
+
+/// Notes that a call of a process went on without a look at it. A null pointer and a path that is too long fail by
+/// themselves, and a process that is gone calls no more.
+fn unseen(pid: u32, address: u64, errno: Errno, denials: &mut Denials, control: BorrowedFd<'_>) {
+    let mut name = [0u8; 16];
+    let name = process_name(pid, &mut name);
+    let is_gone = errno != Errno(libc::EPERM) && name.is_empty();
+    if address != 0 && errno != Errno(libc::ENAMETOOLONG) && !is_gone {
+        denials.note(DenialKind::Unseen, 0, pid, name, control);
     }
 }
 

@@ -97,7 +97,7 @@ fn a_search_over_far_jumps_still_arrives() {
     // Every other number has tests of its own, so the low half is far longer than a conditional jump reaches.
     let looks =
         vec![Look { argument: 0, matches: Match::Equals(7) }, Look { argument: 1, matches: Match::Masked(15, 7) }];
-    let tests = vec![Test { looks, verdict: Verdict::Allow }; 9];
+    let tests = vec![Test { looks, verdict: Verdict::Allow }; 5];
     let rules: BTreeMap<u32, Rule> = (0..100)
         .map(|n| (2 * n, Rule::Tests { tests: tests.clone(), otherwise: Verdict::Errno((n % 90 + 1) as u16) }))
         .collect();
