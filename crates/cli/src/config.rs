@@ -5,7 +5,7 @@ use crate::exit::{Failure, printable};
 use crate::render::text::tolerate_closed;
 use polder::config::Files;
 use polder::{Error, Overrides, trust};
-use polder_policy::{Dialect, Trust, asks, schema, show, to_json};
+use polder_policy::{Dialect, Trust, schema, show, to_json};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -47,10 +47,8 @@ fn check(args: &ConfigCheckArgs) -> Result<u8, Failure> {
             } else {
                 print(&format!("ok: {}", read.join(", ")))?;
             }
-            for document in &said.layers.documents {
-                for ask in asks(document).iter().filter(|_| !args.json) {
-                    print(&printable(&format!("needs trust: {}: {}", ask.origin, ask.what)))?;
-                }
+            for ask in said.asks().iter().filter(|_| !args.json) {
+                print(&printable(&format!("needs trust: {}: {}", ask.origin, ask.what)))?;
             }
             Ok(0)
         }

@@ -6,7 +6,7 @@ use crate::render::text::tolerate_closed;
 use polder::config::Files;
 use polder::deeds::{Deeds, Kind, Weight};
 use polder::{Overrides, trust as store};
-use polder_policy::{Trust, asks};
+use polder_policy::Trust;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ pub(crate) fn trust(args: &TrustArgs) -> Result<u8, Failure> {
         Trust::Everything => true,
         Trust::Only(hashes) => hashes.iter().any(|known| known == hash),
     };
-    let asks = asks(project);
+    let asks = said.asks();
     // Before the effect, like everything in the log.
     let record = |verb: &str| -> Result<(), Failure> {
         let asked: Vec<String> = asks.iter().map(|ask| format!("{}: {}", ask.origin, ask.what)).collect();
@@ -52,7 +52,7 @@ pub(crate) fn trust(args: &TrustArgs) -> Result<u8, Failure> {
     };
     let mut lines = vec![format!("{done}: {} ({})", project.path().display(), &hash[..12.min(hash.len())])];
     if asks.is_empty() {
-        lines.push("  it asks for nothing outside of its own tree".to_owned());
+        lines.push("  it asks for nothing beyond its own tree".to_owned());
     }
     lines.extend(asks.iter().map(|ask| format!("  {}: {}", ask.origin, ask.what)));
     let text = if args.json {

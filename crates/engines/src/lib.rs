@@ -20,7 +20,7 @@ mod shimmed;
 #[cfg(test)]
 mod testing;
 
-use polder_engine::Engine;
+use polder_engine::{Engine, EngineClass};
 use polder_policy::{EngineName, Vocabulary};
 
 /// Every engine that polder knows, in the order in which `auto` tries them; then those of other systems, those that
@@ -80,8 +80,22 @@ pub fn vocabulary() -> Vocabulary {
             id: engine.id(),
             aliases: engine.aliases(),
             takes_image: engine.takes_image(),
-            unsandboxed: engine.class() == polder_engine::EngineClass::None,
+            strength: strength(engine.class()),
+            unsandboxed: engine.class() == EngineClass::None,
         })
         .collect();
-    Vocabulary { engines, image_engine: absent::IMAGE_ENGINE }
+    let auto_strength = auto().first().map_or(0, |engine| strength(engine.class()));
+    Vocabulary { engines, image_engine: absent::IMAGE_ENGINE, auto_strength }
+}
+
+/// The order of the classes, for a project's file that may not choose a weaker one. `wasm` stands aside
+/// and counts as much as the class that `auto` begins with on Linux: a module has no ambient rights.
+const fn strength(class: EngineClass) -> u8 {
+    match class {
+        EngineClass::None => 0,
+        EngineClass::Policy => 1,
+        EngineClass::Namespace | EngineClass::Wasm => 2,
+        EngineClass::Container => 3,
+        EngineClass::Vm => 4,
+    }
 }

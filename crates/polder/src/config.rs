@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::records::{self, Records};
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
-    Trust, Workdir, WorkspaceMode, find_in, find_project, load, parse, resolve,
+    Ask, AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
+    Trust, Workdir, WorkspaceMode, asks, find_in, find_project, load, parse, resolve, seal,
 };
 use polder_run::caches;
 use std::collections::BTreeMap;
@@ -51,8 +51,11 @@ pub fn read(
     let mut faults = Vec::new();
     if *files != Files::None {
         for source in sources(&directory, &home, environment, &mut faults) {
-            let parsed = load(&source.path, source.level, &source.boundary)
+            let mut parsed = load(&source.path, source.level, &source.boundary)
                 .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
+            if source.level == Level::Project {
+                parsed = parsed.and_then(|document| seal(document, &source.boundary));
+            }
             match parsed {
                 Ok(document) => documents.push(document),
                 Err(more) => faults.extend(more.0),
@@ -184,6 +187,11 @@ impl Said {
         let steps = polder_policy::steps(&self.layers)?;
         let graph = polder_steps::Graph::of(&steps, &[])?;
         Ok(polder_steps::check(&steps, &graph)?)
+    }
+
+    /// Everything that the project's file asks for beyond its own tree.
+    pub fn asks(&self) -> Vec<Ask> {
+        asks(&self.layers, &polder_engines::vocabulary(), &self.scope)
     }
 
     /// The project's file, if there is one.

@@ -1,5 +1,6 @@
 //! Everything that can keep a command from running, as one type for callers.
 
+use polder_facts::Origin;
 use polder_policy::{Faults, ResolveError};
 use polder_run::caches::StoreError;
 use polder_run::{PrepareError, RunError, Unfit};
@@ -66,13 +67,30 @@ fn unfit_steps(steps: &[(String, Unfit)]) -> String {
     lines.join("\n")
 }
 
-/// Names the file, the lines and the way out.
+/// The most things that a refusal names.
+const ASKS_NAMED_MAX: usize = 6;
+
+/// One line: the things that the file asks for, and the ways to allow them.
 fn untrusted(error: &ResolveError) -> String {
     let ResolveError::Untrusted { path, asks, .. } = error else { return error.to_string() };
-    let lines: String = asks.iter().map(|ask| format!("\n  {}: {}", ask.origin, ask.what)).collect();
+    let place = |origin: &Origin| match origin {
+        Origin::File { path: at, line } if at == path => format!("line {line}"),
+        other => other.to_string(),
+    };
+    let named = asks.iter().take(ASKS_NAMED_MAX);
+    let mut things: Vec<_> = named.map(|ask| format!("{} ({})", ask.what, place(&ask.origin))).collect();
+    if let Some(more) = asks.len().checked_sub(ASKS_NAMED_MAX).filter(|more| *more > 0) {
+        things.push(format!("{more} more (`polder trust --show` names them)"));
+    }
+    let flags: Vec<_> = asks.iter().filter_map(|ask| ask.flag.as_deref()).collect();
+    // Only where flags give everything: some of them would be refused again.
+    let complete = !flags.is_empty() && flags.len() == asks.len() && asks.len() <= ASKS_NAMED_MAX;
+    let by_flag = if complete { format!("; `{}` gives only that", flags.join(" ")) } else { String::new() };
     format!(
-        "`{}` asks for more than its own tree, and you have not trusted it{lines}\n  \
-         remedy: read it, then `polder trust`; or `--trust` for one call, POLDER_TRUST_PROJECT=1 in CI",
-        path.display()
+        "`{}` asks for {}, and you have not trusted it: `--trust` allows it once, `polder trust` remembers it, \
+         POLDER_TRUST_PROJECT=1 is for CI{by_flag}",
+        path.display(),
+        // A path can hold a line break, and the refusal is one line.
+        things.join(", ").replace(['\n', '\r'], "?")
     )
 }

@@ -13,7 +13,7 @@ use crate::warnings::Warnings;
 use beside::Attended;
 use polder_facts::{Ending, Event, EventKind, Origin, Outcome, Output as Stream, Sourced};
 use polder_plan::filter_environment;
-use polder_policy::{EnvRules, Fault, Faults, Policy, Trust, resolve_step, steps};
+use polder_policy::{EnvRules, Fault, Faults, Policy, STEPS_AT_ONCE, Trust, resolve_step, steps};
 use polder_run::{Parting, Session, Streams, Supervision};
 use polder_secrets::Keeper;
 use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
@@ -28,8 +28,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many steps run at once when nobody says it.
-const AT_ONCE: usize = 10;
 /// The most that is kept of a step's output for those who name it.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -180,8 +178,14 @@ impl PlannedSteps {
         if !faults.is_empty() {
             return Err(Faults(faults).into());
         }
-        let by_file = || said.layers.max_parallelism().and_then(|limit| usize::try_from(limit.value).ok());
-        let at_once = asked.at_once.or_else(by_file).unwrap_or(AT_ONCE).max(1);
+        let at_once = match asked.at_once {
+            Some(at_once) => at_once,
+            None => {
+                let by_file = said.layers.max_parallelism(trust)?.map(|limit| limit.value);
+                usize::try_from(by_file.unwrap_or(STEPS_AT_ONCE)).unwrap_or(usize::MAX)
+            }
+        };
+        let at_once = at_once.max(1);
         let mut unread = said.layers.unread();
         unread.extend(graph.nodes.iter().flat_map(|node| all[node.step].unread.clone()));
         Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around, unread })

@@ -4,8 +4,9 @@ use crate::model::{
     Access, EngineChoice, EnvPattern, EnvRules, Limits, Network, NetworkMode, Observe, PathPattern, Policy,
     SandboxScope, Workdir, Workspace, WorkspaceMode,
 };
-use polder_facts::{GuestPath, Sourced};
+use polder_facts::{ByteSize, GuestPath, Sourced, Span};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The variables that enter.
 pub(crate) const ENV_PASS: [&str; 6] = ["PATH", "HOME", "USER", "CI", "NODE_ENV", "LANG"];
@@ -13,6 +14,18 @@ pub(crate) const ENV_PASS: [&str; 6] = ["PATH", "HOME", "USER", "CI", "NODE_ENV"
 pub(crate) const PROTECT: [&str; 2] = [".git/hooks", ".git/config"];
 /// The most processes: enough for any build, and a fork bomb ends before the host notices.
 pub(crate) const PIDS_MAX: u64 = 4096;
+/// The size of the private file systems when no layer names one: as much as half a small machine's
+/// memory, and a limit all the same, because they live in memory.
+pub const DISK_DEFAULT: ByteSize = ByteSize(2 << 30);
+/// The most open files that a project may ask for by itself. Without a limit the caller's own holds,
+/// which no policy knows; this is the hard limit that Linux starts with (`INR_OPEN_MAX`).
+pub(crate) const FILES_DEFAULT: u64 = 4096;
+/// How long an unused cache is kept when no layer says it.
+pub(crate) const CACHE_TTL: Span = Span(Duration::from_secs(7 * 86_400));
+/// How many caches are kept when no layer says it.
+pub(crate) const CACHE_SCOPES: u32 = 10;
+/// How many steps run at once when no layer says it.
+pub const STEPS_AT_ONCE: u64 = 10;
 /// Where the workspace appears.
 pub(crate) const WORKDIR: &str = "/workspace";
 

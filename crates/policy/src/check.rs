@@ -9,6 +9,10 @@ use polder_facts::{ByteSize, Guarantee, Origin, Span};
 use std::path::Path;
 use std::str::FromStr;
 
+/// The most entries of one list or map, and of a list after every layer has spoken. Every protected path
+/// can be a mount of its own.
+pub(crate) const LIST_ITEMS_MAX: usize = 4096;
+
 /// Checks one tree and gathers what is wrong.
 pub(crate) struct Check<'a> {
     pub(crate) path: &'a Path,
@@ -82,6 +86,12 @@ impl Check<'_> {
         self.fault(node.line, format!("{place} must be {wanted}, not {}", node.kind()));
     }
 
+    fn too_many(&mut self, node: &Node, count: usize, place: &str) {
+        let message = format!("{place} has {count} entries, more than {LIST_ITEMS_MAX}");
+        let hint = "name directories or patterns instead of single files".to_owned();
+        self.fault(node.line, message).hint = Some(hint);
+    }
+
     fn shape(&mut self, node: &Node, shape: &Shape, place: &str) {
         if !fits(node, shape) {
             self.wrong(node, place, &wanted(shape));
@@ -111,6 +121,12 @@ impl Check<'_> {
                 }
             }
             Shape::Map(table) => self.table(node, table, Strict::Yes, place),
+            Shape::MapOf(_) if node.entries().len() > LIST_ITEMS_MAX => {
+                self.too_many(node, node.entries().len(), place);
+            }
+            Shape::ListOf(_) if node.items().len() > LIST_ITEMS_MAX => {
+                self.too_many(node, node.items().len(), place);
+            }
             Shape::MapOf(shape) => {
                 for entry in node.entries() {
                     self.shape(&entry.node, shape, &format!("`{}`", entry.key));

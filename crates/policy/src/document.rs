@@ -176,7 +176,8 @@ impl Document {
         self.level
     }
 
-    /// The hash under which its content, with that of every file it extends, is trusted.
+    /// The hash under which it is trusted: over its content, that of every file it extends or names, and,
+    /// once it is sealed, over the repository that it lies in.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -189,6 +190,19 @@ impl Document {
     /// The names of the sandboxes that it defines, in its order, without those of the files it extends.
     pub fn sandboxes(&self) -> impl Iterator<Item = &str> {
         self.sandboxes.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The recipes and compose files that any of its sandboxes names, with the lines that name them.
+    pub(crate) fn named_files(&self) -> Vec<Sourced<PathBuf>> {
+        let definitions = self.chain().into_iter().flat_map(|document| &document.sandboxes);
+        let images = definitions.filter_map(|(_, definition)| definition.image.as_ref());
+        let file = |image: &Sourced<Image>| match &image.value {
+            Image::Recipe(file) | Image::Compose { file, .. } => {
+                Some(Sourced::new(PathBuf::from(file), image.origin.clone()))
+            }
+            Image::Named(_) | Image::Inline(_) => None,
+        };
+        images.filter_map(file).collect()
     }
 
     /// The files that it extends, then itself: weakest first.

@@ -268,7 +268,7 @@ fn refusal(key: &str, asked: &Origin, enforced: &Origin) -> Fault {
         .hint(format!("it is enforced at {enforced}"))
 }
 
-const fn rank(mode: NetworkMode) -> u8 {
+pub(crate) const fn rank(mode: NetworkMode) -> u8 {
     match mode {
         NetworkMode::None => 0,
         NetworkMode::Restricted => 1,

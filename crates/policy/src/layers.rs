@@ -1,5 +1,7 @@
 //! Layers to policy: the later one wins a value, lists grow, and what the system enforces holds.
 
+use crate::builtin::STEPS_AT_ONCE;
+use crate::check::LIST_ITEMS_MAX;
 use crate::document::{Document, Level, StepDefinition};
 use crate::draft::Draft;
 use crate::enforce::Hold;
@@ -9,10 +11,11 @@ use crate::model::{AuditMode, EngineChoice, Image, Policy};
 use crate::overrides::{Overrides, environment, flags};
 use crate::said::Scope;
 use crate::steps;
-use crate::trust::{Ask, Trust, asks};
+use crate::trust::{Ask, Judged, Trust, beyond};
 use crate::vocabulary::Vocabulary;
 use polder_facts::{Origin, Sourced};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Everything that speaks about a run, beside what is built in.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +54,7 @@ impl From<Faults> for ResolveError {
 
 /// The policy for a command that belongs to no step.
 pub fn resolve(layers: &Layers, vocabulary: &Vocabulary, scope: &Scope, trust: &Trust) -> Result<Policy, ResolveError> {
-    let resolution = Resolution { layers, vocabulary, scope, trust };
-    resolution.policy(None)
+    Resolution { layers, vocabulary, scope, trust }.policy(&Subject::Command)
 }
 
 /// The policy for a step: its sandbox, with what the step changes. `sandbox` stands for the name that the step writes as
@@ -65,10 +67,9 @@ pub fn resolve_step(
     step: &str,
     sandbox: Option<Sourced<String>>,
 ) -> Result<Policy, ResolveError> {
-    let resolution = Resolution { layers, vocabulary, scope, trust };
     let mut definition = steps::definition(layers, step)?;
     definition.sandbox = sandbox.or(definition.sandbox);
-    resolution.policy(Some(definition))
+    Resolution { layers, vocabulary, scope, trust }.policy(&Subject::Step(definition))
 }
 
 /// The policy for a service of a step: its sandbox, with what the service changes.
@@ -79,8 +80,29 @@ pub fn resolve_service(
     trust: &Trust,
     name: &str,
 ) -> Result<Policy, ResolveError> {
-    let resolution = Resolution { layers, vocabulary, scope, trust };
-    resolution.policy(Some(crate::services::definition(layers, name)?))
+    let definition = crate::services::definition(layers, name)?;
+    Resolution { layers, vocabulary, scope, trust }.policy(&Subject::Service(definition))
+}
+
+/// Everything that the project's file asks for, whichever sandbox, step or service is used.
+pub fn asks(layers: &Layers, vocabulary: &Vocabulary, scope: &Scope) -> Vec<Ask> {
+    let Some(project) = layers.project() else { return Vec::new() };
+    let resolution = Resolution { layers, vocabulary, scope, trust: &Trust::Everything };
+    let (chain, own) = (layers.chain(), layers.own_chain());
+    let mut asks: Vec<Ask> = layers.parallelism_ask().into_iter().collect();
+    let mut judge = |subject: &Subject, name: Option<String>| {
+        let drafted = resolution.drafted(&chain, subject.definition(), name);
+        asks.extend(resolution.asks(project, &drafted, &own, subject));
+    };
+    judge(&Subject::Command, None);
+    for document in project.chain() {
+        document.sandboxes().for_each(|name| judge(&Subject::Command, Some(name.to_owned())));
+    }
+    steps::merged(layers).into_iter().for_each(|step| judge(&Subject::Step(step), None));
+    crate::services::merged(layers).into_iter().for_each(|step| judge(&Subject::Service(step), None));
+    asks.sort();
+    asks.dedup();
+    asks
 }
 
 impl Layers {
@@ -91,14 +113,35 @@ impl Layers {
         documents.into_iter().flat_map(Document::chain).collect()
     }
 
+    /// The same without the project's file: the word of the user and of the system alone.
+    pub(crate) fn own_chain(&self) -> Vec<&Document> {
+        self.chain().into_iter().filter(|document| document.level != Level::Project).collect()
+    }
+
+    pub(crate) fn project(&self) -> Option<&Document> {
+        self.documents.iter().find(|document| document.level == Level::Project)
+    }
+
     /// Keys of files that only another tool reads.
     pub fn unread(&self) -> Vec<Sourced<String>> {
         self.chain().into_iter().flat_map(|document| document.unread.clone()).collect()
     }
 
-    /// How many steps may run at once, when a file says so.
-    pub fn max_parallelism(&self) -> Option<Sourced<u64>> {
-        self.chain().into_iter().rev().find_map(|document| document.max_parallelism.clone())
+    /// How many steps may run at once, when a file says so. A project may ask for fewer than the built-in
+    /// number by itself, and for more only where the user trusts it.
+    pub fn max_parallelism(&self, trust: &Trust) -> Result<Option<Sourced<u64>>, ResolveError> {
+        if let (Some(project), Some(ask)) = (self.project(), self.parallelism_ask()) {
+            untrusted(project, vec![ask], trust)?;
+        }
+        Ok(parallelism(&self.chain()))
+    }
+
+    fn parallelism_ask(&self) -> Option<Ask> {
+        let most = parallelism(&self.own_chain()).map_or(STEPS_AT_ONCE, |own| own.value);
+        let asked = parallelism(&self.chain()).filter(|asked| asked.value > most)?;
+        let what = format!("to run {} steps at once instead of {most}", asked.value);
+        let flag = Some(format!("--max-parallelism {}", asked.value));
+        Some(Ask { origin: asked.origin, what, flag })
     }
 
     /// Which runs are recorded, when a file says so. A user can ask for more than the system does, never for less.
@@ -176,49 +219,96 @@ struct Resolution<'a> {
     trust: &'a Trust,
 }
 
+/// The thing that a policy is for.
+enum Subject {
+    Command,
+    Step(StepDefinition),
+    Service(StepDefinition),
+}
+
+impl Subject {
+    const fn definition(&self) -> Option<&StepDefinition> {
+        match self {
+            Self::Command => None,
+            Self::Step(definition) | Self::Service(definition) => Some(definition),
+        }
+    }
+
+    /// The same as far as these files alone define it.
+    fn within(&self, chain: &[&Document]) -> Option<StepDefinition> {
+        let (name, all): (_, Vec<_>) = match self {
+            Self::Command => return None,
+            Self::Step(step) => (&step.name, chain.iter().flat_map(|document| &document.steps).collect()),
+            Self::Service(step) => (&step.name, chain.iter().flat_map(|document| &document.services).collect()),
+        };
+        steps::merged_by_name(all.into_iter().filter(|step| step.name == *name)).pop()
+    }
+}
+
+/// A policy that some layers make, before it is known whether they may.
+struct Drafted {
+    policy: Policy,
+    network_implied: bool,
+    /// The sandbox, and the place that chose it.
+    chosen: Option<Sourced<String>>,
+    faults: Vec<Fault>,
+}
+
 impl Resolution<'_> {
-    fn policy(&self, step: Option<StepDefinition>) -> Result<Policy, ResolveError> {
+    fn policy(&self, subject: &Subject) -> Result<Policy, ResolveError> {
         let chain = self.layers.chain();
+        let mut drafted = self.drafted(&chain, subject.definition(), None);
+        let mut faults = std::mem::take(&mut drafted.faults);
+        faults.extend(steps::references(self.layers));
+        faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+        faults.dedup();
+        Faults::check((), faults)?;
+        if let Some(project) = self.layers.project() {
+            let asks = self.asks(project, &drafted, &self.layers.own_chain(), subject);
+            untrusted(project, asks, self.trust)?;
+        }
+        Ok(drafted.policy)
+    }
+
+    /// The policy of these files, with the caller's variables and flags. `sandbox` stands for the name
+    /// that the files or the caller choose.
+    fn drafted(&self, chain: &[&Document], step: Option<&StepDefinition>, sandbox: Option<String>) -> Drafted {
         let mut variables = environment(&self.layers.environment, self.vocabulary, self.scope);
         let mut flags = flags(&self.layers.overrides, self.vocabulary, self.scope);
         let mut faults = std::mem::take(&mut variables.faults);
         faults.append(&mut flags.faults);
-        faults.extend(steps::references(self.layers));
 
         let default = chain.iter().rev().find_map(|document| document.default.clone());
-        let by_step = step.as_ref().and_then(|step| step.sandbox.clone());
+        let by_step = step.and_then(|step| step.sandbox.clone());
         let opted_out = by_step.clone().filter(|name| name.value == NO_SANDBOX);
         let by_caller = flags.sandbox.clone().or_else(|| variables.sandbox.clone());
         let rendered = by_step.iter().filter(|name| name.value != NO_SANDBOX);
         faults.extend(by_caller.iter().chain(rendered).filter_map(|name| self.layers.undefined(name)));
         let chosen = by_caller.clone().or(by_step).or(default);
         let opted_out = opted_out.filter(|_| by_caller.is_none());
-        let name = chosen.filter(|_| opted_out.is_none()).map(|name| name.value);
+        let name = chosen.clone().filter(|_| opted_out.is_none()).map(|name| name.value);
 
-        let mut draft = Draft::new(name.clone());
-        for document in &chain {
+        let mut draft = Draft::new(sandbox.or(name));
+        for document in chain {
             draft.document(document);
         }
         if let Some(opted_out) = opted_out {
             faults.extend(self.opt_out(&mut draft, opted_out));
         }
-        if let Some(step) = &step {
+        if let Some(step) = step {
             draft.define(&step.changes);
         }
         for said in [&variables, &flags] {
             faults.extend(draft.said(said));
         }
-        let (mut policy, implied) = self.finish(draft, &mut faults);
-        let unasked = if implied { vec![policy.network.origin.clone()] } else { Vec::new() };
+        let (mut policy, network_implied) = self.finish(draft, &mut faults);
+        let unasked = if network_implied { vec![policy.network.origin.clone()] } else { Vec::new() };
         let mut hold = Hold { policy: &mut policy, scope: self.scope, unasked, faults: Vec::new() };
         chain.iter().filter_map(|document| document.enforce.as_ref()).for_each(|limit| hold.to(limit));
         faults.append(&mut hold.faults);
-        self.permitted(&policy, &chain, &mut faults);
-        faults.sort_by(|a, b| a.origin.cmp(&b.origin));
-        faults.dedup();
-        let policy = Faults::check(policy, faults)?;
-        self.trusted(name.as_deref())?;
-        Ok(policy)
+        self.permitted(&policy, chain, &mut faults);
+        faults.extend(too_long(&policy));
+        Drafted { policy, network_implied, chosen, faults }
     }
 
     /// A step without a sandbox: the engine that enforces nothing, which still needs a permission.
@@ -293,21 +383,73 @@ impl Resolution<'_> {
         let theirs = document.chain().into_iter().flat_map(|document| &document.sandboxes);
         let (_, definition) = theirs.rev().find(|(other, _)| other == name)?;
         let what = format!("to change your own sandbox `{name}`");
-        Some(Ask { origin: definition.origin.clone(), what, sandbox: Some(name.to_owned()) })
+        Some(Ask { origin: definition.origin.clone(), what, flag: None })
     }
 
-    fn trusted(&self, sandbox: Option<&str>) -> Result<(), ResolveError> {
-        for document in &self.layers.documents {
-            let mut asks = asks(document);
-            asks.retain(|ask| ask.sandbox.is_none() || ask.sandbox.as_deref() == sandbox);
-            asks.extend(self.changed(document, sandbox));
-            if !asks.is_empty() && !self.trust.covers(&document.fingerprint) {
-                let (path, hash) = (document.path.clone(), document.fingerprint.clone());
-                return Err(ResolveError::Untrusted { path, hash, asks });
-            }
-        }
-        Ok(())
+    /// Everything that the project has beyond the user's own layers.
+    fn asks(&self, project: &Document, full: &Drafted, own: &[&Document], subject: &Subject) -> Vec<Ask> {
+        let without = self.drafted(own, subject.within(own).as_ref(), None);
+        let files: BTreeSet<&Path> = project.chain().into_iter().map(Document::path).collect();
+        let chosen = full.chosen.as_ref().map(|chosen| &chosen.origin);
+        let theirs = chosen.filter(|at| matches!(at, Origin::File { path, .. } if files.contains(path.as_path())));
+        let chosen = theirs.cloned().unwrap_or_else(|| Origin::File { path: project.path.clone(), line: 1 });
+        let Drafted { policy, network_implied, .. } = full;
+        let judged = Judged {
+            full: policy,
+            own: &without.policy,
+            vocabulary: self.vocabulary,
+            network_implied: *network_implied,
+            files,
+            chosen,
+        };
+        let mut asks = beyond(&judged);
+        asks.extend(self.changed(project, policy.name.as_deref()));
+        asks
     }
+}
+
+/// Refuses a project that asks for something and is not trusted.
+fn untrusted(project: &Document, asks: Vec<Ask>, trust: &Trust) -> Result<(), ResolveError> {
+    if asks.is_empty() || trust.covers(&project.fingerprint) {
+        return Ok(());
+    }
+    let (path, hash) = (project.path.clone(), project.fingerprint.clone());
+    Err(ResolveError::Untrusted { path, hash, asks })
+}
+
+fn parallelism(chain: &[&Document]) -> Option<Sourced<u64>> {
+    chain.iter().rev().find_map(|document| document.max_parallelism.clone())
+}
+
+/// The most patterns of one policy, for which the tree is searched.
+const PATTERNS_MAX: usize = 64;
+
+/// Lists that grew over all layers beyond the bound that holds for one.
+fn too_long(policy: &Policy) -> Vec<Fault> {
+    fn beyond<T>(key: &str, list: &[Sourced<T>]) -> Option<Fault> {
+        let first = list.get(LIST_ITEMS_MAX)?;
+        let message = format!("`{key}` has {} entries in all files together, more than {LIST_ITEMS_MAX}", list.len());
+        Some(Fault::new(first.origin.clone(), message).hint("name directories or patterns instead of single files"))
+    }
+    let Policy { binds, protect, deny_read, credentials, require, accept, env, .. } = policy;
+    let lists = [
+        beyond("bind_paths", binds),
+        beyond("protect", protect),
+        beyond("deny_read", deny_read),
+        beyond("credentials", credentials),
+        beyond("require", require),
+        beyond("accept", accept),
+        beyond("env_passthrough", &env.pass),
+        beyond("env", &env.set),
+        beyond("network.allow", &policy.network.value.allow),
+    ];
+    // The tree is searched once for each pattern.
+    let patterns = protect.iter().chain(deny_read).filter(|rule| rule.value.0.contains(['*', '?', '[', '{']));
+    let pattern = patterns.enumerate().nth(PATTERNS_MAX).map(|(_, rule)| {
+        let message = format!("`protect` and `deny_read` have more than {PATTERNS_MAX} patterns together");
+        Fault::new(rule.origin.clone(), message).hint("join patterns with `{a,b}`, or name directories")
+    });
+    lists.into_iter().flatten().chain(pattern).collect()
 }
 
 #[cfg(test)]

@@ -31,12 +31,12 @@ pub mod tree;
 mod trust;
 mod vocabulary;
 
-pub use builtin::built_in;
+pub use builtin::{DISK_DEFAULT, STEPS_AT_ONCE, built_in};
 pub use dialect::Dialect;
 pub use document::{Document, Level, Source, SpecRoot, parse};
 pub use fault::{Fault, Faults, nearest};
-pub use layers::{Layers, ResolveError, resolve, resolve_service, resolve_step};
-pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load};
+pub use layers::{Layers, ResolveError, asks, resolve, resolve_service, resolve_step};
+pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load, seal};
 pub use model::{
     Access, AuditMode, Beside, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits,
     Network, NetworkMode, Observe, PathPattern, Policy, Project, Ready, ReadyBy, SandboxScope, Service, Step,
@@ -49,7 +49,7 @@ pub use schema::schema;
 pub use services::services;
 pub use show::{show, to_json};
 pub use steps::steps;
-pub use trust::{Ask, Trust, asks, fingerprint};
+pub use trust::{Ask, Trust, fingerprint};
 pub use vocabulary::{EngineName, Vocabulary};
 
 #[cfg(test)]

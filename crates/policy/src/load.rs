@@ -1,14 +1,17 @@
 //! The only place of this crate that touches the disk: finding a configuration file, reading it and what it extends.
 
 use crate::dialect::Dialect;
-use crate::document::{Level, Source};
+use crate::document::{Document, Level, Source};
 use crate::fault::{Fault, Faults};
 use crate::lower;
 use crate::notation::FILE_BYTES_MAX;
+use crate::trust::{RepositoryIdentity, sealed};
 use polder_facts::{Origin, Sourced};
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The names of a project's configuration file.
 pub const PROJECT_NAMES: [&str; 4] = ["polder.yaml", "polder.toml", ".visor.yaml", ".visor.yml"];
@@ -60,6 +63,29 @@ pub fn load(path: &Path, level: Level, boundary: &Path) -> Result<Source, Faults
     let mut loading = Loading { level, boundary, chain: Vec::new(), files: 0 };
     let at = Origin::File { path: path.to_owned(), line: 1 };
     loading.file(path, Dialect::of(path), &at)
+}
+
+/// Binds the fingerprint of a project's file to the files that it names and to its repository, whose
+/// root is `root`: trust in it ends with a change of any of them, and does not follow a copy.
+pub fn seal(document: Document, root: &Path) -> Result<Document, Faults> {
+    let at = Origin::File { path: document.path.clone(), line: 1 };
+    let path = real(root, &at)?;
+    let fault = |error: std::io::Error| unreadable(root, &at, &error.to_string());
+    let metadata = fs::metadata(&path).map_err(fault)?;
+    let born = metadata.created().ok();
+    let born_ns = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok()).map(|born| born.as_nanos());
+    let place = RepositoryIdentity { path, inode: metadata.ino(), born_ns };
+    let mut named = Vec::new();
+    for Sourced { value: path, origin } in document.named_files() {
+        // An engine reports a file that is missing or not regular, should a run need it.
+        let bytes = read(&path, &origin).ok();
+        if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > FILE_BYTES_MAX) {
+            return Err(unreadable(&path, &origin, &format!("it has more than {FILE_BYTES_MAX} bytes")));
+        }
+        named.push((path, bytes));
+    }
+    let fingerprint = sealed(&document.fingerprint, &named, &place);
+    Ok(Document { fingerprint, ..document })
 }
 
 struct Loading<'a> {

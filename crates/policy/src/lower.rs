@@ -16,7 +16,7 @@ use crate::fault::{Fault, Faults};
 use crate::model::{AuditMode, EnvPattern};
 use crate::notation::{Notation, read_tree};
 use crate::rules;
-use crate::shape::TOP;
+use crate::shape::{Reach, TOP};
 use crate::tree::Node;
 use crate::vocabulary::Vocabulary;
 use polder_facts::{Origin, Sourced};
@@ -160,11 +160,12 @@ impl Lower<'_> {
         {
             self.fault(entry.line, "`enforce` counts in a system file only");
         }
-        for key in ["allow_unsandboxed", "allow_permissive", "audit"] {
-            if let Some(entry) = tree.entry(key)
+        let own = TOP.keys(Dialect::Own).filter(|key| key.reach == Reach::Own && key.name != "enforce");
+        for key in own {
+            if let Some(entry) = tree.entry(key.name)
                 && !matches!(self.source.level, Level::System | Level::User)
             {
-                self.fault(entry.line, format!("`{key}` counts in a system or user file only"));
+                self.fault(entry.line, format!("`{}` counts in a system or user file only", key.name));
             }
         }
     }

@@ -139,7 +139,7 @@ pub enum Workdir {
 }
 
 /// How closely a run is watched for what it is denied. Nothing is enforced more or less by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Observe {
     /// Not at all.
     Off,

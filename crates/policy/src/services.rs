@@ -71,7 +71,7 @@ pub(crate) fn references(layers: &Layers, steps: &[StepDefinition]) -> Vec<Fault
     missing.take(REFERENCES_MAX).chain(sandboxes.take(REFERENCES_MAX)).collect()
 }
 
-fn merged(layers: &Layers) -> Vec<StepDefinition> {
+pub(crate) fn merged(layers: &Layers) -> Vec<StepDefinition> {
     steps::merged_by_name(layers.chain().into_iter().flat_map(|document| &document.services))
 }
 

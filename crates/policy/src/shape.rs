@@ -1,6 +1,7 @@
 //! The one table of keys. The parser's check and the JSON schema are both made from it, so they cannot disagree.
 
 use crate::dialect::Dialect;
+use Reach::{Inside, Outside, Own, Parts, Unread, Weaker};
 
 /// One key of a map.
 #[derive(Debug)]
@@ -10,6 +11,25 @@ pub(crate) struct Key {
     pub(crate) doc: &'static str,
     pub(crate) of: Of,
     pub(crate) required: bool,
+    pub(crate) reach: Reach,
+}
+
+/// How far a key reaches in a project's file that the user has not trusted. No key comes without it:
+/// a test asks for a value of every key that shows its decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It narrows, or stays inside the sandbox: every value counts.
+    Inside,
+    /// It reaches outside: only what the user's own layers say as well counts.
+    Outside,
+    /// A value counts unless it is weaker than what the user's own layers say.
+    Weaker,
+    /// It holds other keys, or names files that do, and those are judged.
+    Parts,
+    /// No project's file can have it, trusted or not.
+    Own,
+    /// Only another tool reads it.
+    Unread,
 }
 
 /// Whose files may have a key.
@@ -81,20 +101,20 @@ pub(crate) enum Shape {
     Step,
 }
 
-const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Key {
-    Key { name, shape, doc, of: Of::Both, required: false }
+const fn key(name: &'static str, reach: Reach, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, of: Of::Both, required: false, reach }
 }
 
-const fn own(name: &'static str, shape: Shape, doc: &'static str) -> Key {
-    Key { name, shape, doc, of: Of::Own, required: false }
+const fn own(name: &'static str, reach: Reach, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, of: Of::Own, required: false, reach }
 }
 
-const fn visor(name: &'static str, shape: Shape, doc: &'static str) -> Key {
-    Key { name, shape, doc, of: Of::Visor, required: false }
+const fn visor(name: &'static str, reach: Reach, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, of: Of::Visor, required: false, reach }
 }
 
-const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Key {
-    Key { name, shape, doc, of: Of::Both, required: true }
+const fn required(name: &'static str, reach: Reach, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, of: Of::Both, required: true, reach }
 }
 
 const TEXTS: Shape = Shape::ListOf(&Shape::Text);
@@ -116,25 +136,37 @@ pub(crate) const SPEC_MODES: &[&str] = &["chat", "review", "plan", "orchestrate"
 pub(crate) static TOP: Table = Table {
     name: "file",
     keys: &[&[
-        key("sandboxes", SANDBOXES, "the sandboxes, by name"),
-        visor("sandbox", Shape::Text, "the sandbox of every step that names none"),
-        own("sandbox", SANDBOX_OR_PROFILES, "the sandbox of every step that names none; or a list of profiles"),
-        key("sandbox_defaults", Shape::Map(&DEFAULTS), "what every sandbox begins with"),
-        key("steps", STEPS, "the steps, by name"),
-        key("checks", STEPS, "another word for `steps`"),
-        own("services", Shape::MapOf(&Shape::Map(&SERVICE)), "commands that run beside the steps that name them"),
-        visor("workspace", Shape::Opaque, "how the runner of this file keeps trees apart; not read by polder"),
-        key("max_parallelism", Shape::Count, "how many steps run at once"),
-        key("extends", TEXT_OR_TEXTS, "files that this one builds on, relative to it; this one wins"),
-        own("enforce", Shape::Map(&SANDBOX), "what no later layer can widen; in a system file only"),
+        key("sandboxes", Parts, SANDBOXES, "the sandboxes, by name"),
+        visor("sandbox", Weaker, Shape::Text, "the sandbox of every step that names none"),
+        own("sandbox", Weaker, SANDBOX_OR_PROFILES, "the sandbox of every step that names none; or a list of profiles"),
+        key("sandbox_defaults", Parts, Shape::Map(&DEFAULTS), "what every sandbox begins with"),
+        key("steps", Parts, STEPS, "the steps, by name"),
+        key("checks", Parts, STEPS, "another word for `steps`"),
+        own(
+            "services",
+            Parts,
+            Shape::MapOf(&Shape::Map(&SERVICE)),
+            "commands that run beside the steps that name them",
+        ),
+        visor("workspace", Unread, Shape::Opaque, "how the runner of this file keeps trees apart; not read by polder"),
+        key("max_parallelism", Weaker, Shape::Count, "how many steps run at once"),
+        key("extends", Parts, TEXT_OR_TEXTS, "files that this one builds on, relative to it; this one wins"),
+        own("enforce", Own, Shape::Map(&SANDBOX), "what no later layer can widen; in a system file only"),
         own(
             "audit",
+            Own,
             Shape::Word(AUDIT_MODES),
             "which runs are recorded, and what happens to one that cannot be; never in a project",
         ),
-        own("allow_unsandboxed", Shape::Bool, "whether a run without a sandbox may be asked for; never in a project"),
+        own(
+            "allow_unsandboxed",
+            Own,
+            Shape::Bool,
+            "whether a run without a sandbox may be asked for; never in a project",
+        ),
         own(
             "allow_permissive",
+            Own,
             Shape::Bool,
             "whether `polder learn --permissive` may let a command read beyond its policy; never in a project",
         ),
@@ -144,35 +176,36 @@ pub(crate) static TOP: Table = Table {
 const SANDBOX_OR_PROFILES: Shape = Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Map(&PROFILE))]);
 
 static SANDBOX_KEYS: [Key; 25] = [
-    key("engine", Shape::Text, "the engine, or `auto`"),
-    key("network", NETWORK_SHAPE, "what may be reached"),
-    key("read_only", Shape::Bool, "whether the workspace can only be read"),
-    key("workdir", Shape::Text, "where the workspace appears inside, or `host`"),
-    own("observe", Shape::Word(OBSERVE_MODES), "how closely a run is watched for what it is denied"),
+    key("engine", Weaker, Shape::Text, "the engine, or `auto`"),
+    key("network", Weaker, NETWORK_SHAPE, "what may be reached"),
+    key("read_only", Weaker, Shape::Bool, "whether the workspace can only be read"),
+    key("workdir", Inside, Shape::Text, "where the workspace appears inside, or `host`"),
+    own("observe", Weaker, Shape::Word(OBSERVE_MODES), "how closely a run is watched for what it is denied"),
     own(
         "scope",
+        Inside,
         Shape::Word(SCOPES),
         "how long what an engine makes for the sandbox lives: for a session, or for one run",
     ),
-    key("env_passthrough", TEXTS, "patterns for variables that enter"),
-    key("env", Shape::MapOf(&Shape::Scalar), "variables with a value"),
-    key("bind_paths", Shape::ListOf(&Shape::Map(&BIND)), "host paths beside the workspace"),
-    key("limits", LIMITS_SHAPE, "upper bounds"),
-    key("workspace", WORKSPACE_SHAPE, "how the tree is protected from the run"),
-    key("protect", TEXTS, "paths that cannot be written"),
-    key("deny_read", TEXTS, "paths that cannot be read"),
-    key("credentials", Shape::ListOf(&Shape::Map(&CREDENTIAL)), "secrets for some hosts"),
-    key("cache", Shape::Map(&CACHE), "directories kept between runs"),
-    key("require", Shape::ListOf(&Shape::Guarantee), "guarantees that must be enforced in full"),
-    key("accept", Shape::ListOf(&Shape::Guarantee), "guarantees whose gaps are accepted"),
-    key("image", Shape::Text, "an image by name"),
-    key("dockerfile", Shape::Text, "a recipe for an image, in a file"),
-    key("dockerfile_inline", Shape::Text, "a recipe for an image"),
-    key("compose", Shape::Text, "a compose file"),
-    key("service", Shape::Text, "the service in the compose file"),
-    key("resources", Shape::Map(&RESOURCES), "memory and cpu, in the words of an image's engine"),
-    key("visor_path", Shape::Text, "a directory inside in which this program is, read-only, as `polder`"),
-    key("options", Shape::Opaque, "what only this engine understands"),
+    key("env_passthrough", Outside, TEXTS, "patterns for variables that enter"),
+    key("env", Inside, Shape::MapOf(&Shape::Scalar), "variables with a value"),
+    key("bind_paths", Outside, Shape::ListOf(&Shape::Map(&BIND)), "host paths beside the workspace"),
+    key("limits", Parts, LIMITS_SHAPE, "upper bounds"),
+    key("workspace", Weaker, WORKSPACE_SHAPE, "how the tree is protected from the run"),
+    key("protect", Inside, TEXTS, "paths that cannot be written"),
+    key("deny_read", Inside, TEXTS, "paths that cannot be read"),
+    key("credentials", Outside, Shape::ListOf(&Shape::Map(&CREDENTIAL)), "secrets for some hosts"),
+    key("cache", Parts, Shape::Map(&CACHE), "directories kept between runs"),
+    key("require", Inside, Shape::ListOf(&Shape::Guarantee), "guarantees that must be enforced in full"),
+    key("accept", Outside, Shape::ListOf(&Shape::Guarantee), "guarantees whose gaps are accepted"),
+    key("image", Inside, Shape::Text, "an image by name"),
+    key("dockerfile", Inside, Shape::Text, "a recipe for an image, in a file"),
+    key("dockerfile_inline", Inside, Shape::Text, "a recipe for an image"),
+    key("compose", Outside, Shape::Text, "a compose file"),
+    key("service", Outside, Shape::Text, "the service in the compose file"),
+    key("resources", Parts, Shape::Map(&RESOURCES), "memory and cpu, in the words of an image's engine"),
+    key("visor_path", Inside, Shape::Text, "a directory inside in which this program is, read-only, as `polder`"),
+    key("options", Outside, Shape::Opaque, "what only this engine understands"),
 ];
 
 /// A sandbox.
@@ -183,8 +216,8 @@ pub(crate) static PROFILE: Table = Table {
     name: "profile",
     keys: &[
         &[
-            required("name", Shape::Text, "the name of the sandbox"),
-            key("type", Shape::Text, "another word for `engine`"),
+            required("name", Inside, Shape::Text, "the name of the sandbox"),
+            key("type", Weaker, Shape::Text, "another word for `engine`"),
         ],
         &SANDBOX_KEYS,
     ],
@@ -192,45 +225,45 @@ pub(crate) static PROFILE: Table = Table {
 
 static DEFAULTS: Table = Table {
     name: "sandbox_defaults",
-    keys: &[&[key("env_passthrough", TEXTS, "replaces the built-in list of variables, even when empty")]],
+    keys: &[&[key("env_passthrough", Outside, TEXTS, "replaces the built-in list of variables, even when empty")]],
 };
 
 static NETWORK: Table = Table {
     name: "network",
     keys: &[&[
-        key("mode", Shape::Word(NETWORK_MODES), "how much; `restricted` when a list is given"),
-        key("allow", TEXTS, "peers that may be reached, as HOST[:PORT]"),
-        key("deny", TEXTS, "peers that may not"),
+        key("mode", Weaker, Shape::Word(NETWORK_MODES), "how much; `restricted` when a list is given"),
+        key("allow", Outside, TEXTS, "peers that may be reached, as HOST[:PORT]"),
+        key("deny", Inside, TEXTS, "peers that may not"),
     ]],
 };
 
 static BIND: Table = Table {
     name: "bind",
     keys: &[&[
-        required("host", Shape::Text, "the path on the host"),
-        key("container", Shape::Text, "the path inside; the same when absent"),
-        key("read_only", Shape::Bool, "true when absent"),
+        required("host", Outside, Shape::Text, "the path on the host"),
+        key("container", Outside, Shape::Text, "the path inside; the same when absent"),
+        key("read_only", Outside, Shape::Bool, "true when absent"),
     ]],
 };
 
 static LIMITS: Table = Table {
     name: "limits",
     keys: &[&[
-        key("memory", Shape::Size, "memory of all processes together"),
-        key("cpus", Shape::Number, "CPU seconds per second"),
-        key("pids", Shape::Count, "processes and threads together"),
-        key("disk", Shape::Size, "bytes in the private file systems, and in a layer that keeps changes apart"),
-        key("files", Shape::Count, "open files of one process"),
-        key("output", Shape::Size, "bytes on stdout and stderr together"),
-        key("timeout", Shape::Span, "time from start to end"),
+        key("memory", Weaker, Shape::Size, "memory of all processes together"),
+        key("cpus", Weaker, Shape::Number, "CPU seconds per second"),
+        key("pids", Weaker, Shape::Count, "processes and threads together"),
+        key("disk", Weaker, Shape::Size, "bytes in the private file systems, and in a layer that keeps changes apart"),
+        key("files", Weaker, Shape::Count, "open files of one process"),
+        key("output", Weaker, Shape::Size, "bytes on stdout and stderr together"),
+        key("timeout", Weaker, Shape::Span, "time from start to end"),
     ]],
 };
 
 static RESOURCES: Table = Table {
     name: "resources",
     keys: &[&[
-        key("memory", Shape::Size, "the same as `limits.memory`"),
-        key("cpu", Shape::Number, "the same as `limits.cpus`"),
+        key("memory", Weaker, Shape::Size, "the same as `limits.memory`"),
+        key("cpu", Weaker, Shape::Number, "the same as `limits.cpus`"),
     ]],
 };
 
@@ -239,38 +272,49 @@ const WORKSPACE_SHAPE: Shape = Shape::Either(&[Shape::Word(WORKSPACE_MODES), Sha
 static WORKSPACE: Table = Table {
     name: "workspace",
     keys: &[&[
-        key("mode", Shape::Word(WORKSPACE_MODES), "the way"),
-        key("name", Shape::Text, "a name under which several runs share it"),
-        key("from", Shape::Text, "the workspace whose changes a new one begins with"),
-        key("keep", Shape::Bool, "whether the changes stay for review when the run has ended"),
-        key("untracked", Shape::Bool, "whether a worktree begins with files that git does not know yet"),
+        key("mode", Weaker, Shape::Word(WORKSPACE_MODES), "the way"),
+        key("name", Inside, Shape::Text, "a name under which several runs share it"),
+        key("from", Inside, Shape::Text, "the workspace whose changes a new one begins with"),
+        key("keep", Inside, Shape::Bool, "whether the changes stay for review when the run has ended"),
+        key("untracked", Inside, Shape::Bool, "whether a worktree begins with files that git does not know yet"),
         key(
             "projects",
+            Outside,
             Shape::MapOf(&Shape::Text),
             "repositories beside the tree, by the names of their directories inside",
         ),
-        key("main_project_name", Shape::Text, "what the tree is called beside them; its own name when absent"),
+        key("main_project_name", Inside, Shape::Text, "what the tree is called beside them; its own name when absent"),
     ]],
 };
 
 static CREDENTIAL: Table = Table {
     name: "credential",
     keys: &[&[
-        required("name", Shape::Text, "its name in reports"),
-        required("source", Shape::Text, "where the secret is: `env:NAME`, or `app:github` for a token of a GitHub App"),
-        required("hosts", TEXTS, "the hosts that may see it"),
-        key("via", Shape::Word(VIAS), "`broker` when absent; `environment` gives it to the command, as variables"),
+        required("name", Outside, Shape::Text, "its name in reports"),
+        required(
+            "source",
+            Outside,
+            Shape::Text,
+            "where the secret is: `env:NAME`, or `app:github` for a token of a GitHub App",
+        ),
+        required("hosts", Outside, TEXTS, "the hosts that may see it"),
+        key(
+            "via",
+            Outside,
+            Shape::Word(VIAS),
+            "`broker` when absent; `environment` gives it to the command, as variables",
+        ),
     ]],
 };
 
 static CACHE: Table = Table {
     name: "cache",
     keys: &[&[
-        required("paths", TEXTS, "where the directories appear inside"),
-        key("prefix", Shape::Text, "what separates one cache from another"),
-        key("fallback_prefix", Shape::Text, "where to copy from when the cache is new"),
-        key("ttl", Shape::Span, "how long an unused one is kept; 7d when absent"),
-        key("max_scopes", Shape::Count, "how many are kept; 10 when absent"),
+        required("paths", Inside, TEXTS, "where the directories appear inside"),
+        key("prefix", Inside, Shape::Text, "what separates one cache from another"),
+        key("fallback_prefix", Inside, Shape::Text, "where to copy from when the cache is new"),
+        key("ttl", Weaker, Shape::Span, "how long an unused one is kept; 7d when absent"),
+        key("max_scopes", Weaker, Shape::Count, "how many are kept; 10 when absent"),
     ]],
 };
 
@@ -278,27 +322,37 @@ static CACHE: Table = Table {
 pub(crate) static STEP: Table = Table {
     name: "step",
     keys: &[&[
-        key("type", Shape::Text, "`command`"),
-        key("exec", Shape::Text, "a shell text"),
-        key("command", TEXTS, "a program and its arguments"),
-        key("sandbox", Shape::Text, "its sandbox; `none` is the explicit opt-out"),
-        key("depends_on", TEXT_OR_TEXTS, "steps that run before; `a|b` is any of them"),
-        key("env", Shape::MapOf(&Shape::Scalar), "variables with a value"),
-        own("timeout", Shape::Span, "time from start to end"),
-        visor("timeout", Shape::Either(&[Shape::Span, Shape::Count]), "time; a bare number is milliseconds"),
-        key("read_only", Shape::Bool, "whether the workspace can only be read"),
-        key("network", NETWORK_SHAPE, "what may be reached"),
-        key("limits", LIMITS_SHAPE, "upper bounds"),
-        key("continue_on_failure", Shape::Bool, "whether later steps run when this one fails"),
-        key("if", Shape::Text, "an expression; the step is skipped unless it holds"),
-        key("stdin", Shape::Text, "what the step reads; nothing when absent"),
-        own("services", TEXT_OR_TEXTS, "services that run beside it, on a loopback that they share with it"),
-        visor("group", Shape::Unread, "where the runner of this file shows the result; not read by polder"),
-        visor("tags", Shape::Unread, "by which the runner of this file chooses steps; not read by polder"),
-        visor("on", Shape::Unread, "on which events the runner of this file begins the step; not read by polder"),
-        visor("criticality", Shape::Unread, "how much the runner of this file asks of the step; not read by polder"),
-        visor("schema", Shape::UnreadName, "how the runner of this file shows the result; not read by polder"),
-        visor("template", Shape::Unread, "how the runner of this file shows the result; not read by polder"),
+        key("type", Inside, Shape::Text, "`command`"),
+        key("exec", Inside, Shape::Text, "a shell text"),
+        key("command", Inside, TEXTS, "a program and its arguments"),
+        key("sandbox", Weaker, Shape::Text, "its sandbox; `none` is the explicit opt-out"),
+        key("depends_on", Inside, TEXT_OR_TEXTS, "steps that run before; `a|b` is any of them"),
+        key("env", Inside, Shape::MapOf(&Shape::Scalar), "variables with a value"),
+        own("timeout", Weaker, Shape::Span, "time from start to end"),
+        visor("timeout", Weaker, Shape::Either(&[Shape::Span, Shape::Count]), "time; a bare number is milliseconds"),
+        key("read_only", Weaker, Shape::Bool, "whether the workspace can only be read"),
+        key("network", Weaker, NETWORK_SHAPE, "what may be reached"),
+        key("limits", Parts, LIMITS_SHAPE, "upper bounds"),
+        key("continue_on_failure", Inside, Shape::Bool, "whether later steps run when this one fails"),
+        key("if", Inside, Shape::Text, "an expression; the step is skipped unless it holds"),
+        key("stdin", Inside, Shape::Text, "what the step reads; nothing when absent"),
+        own("services", Inside, TEXT_OR_TEXTS, "services that run beside it, on a loopback that they share with it"),
+        visor("group", Unread, Shape::Unread, "where the runner of this file shows the result; not read by polder"),
+        visor("tags", Unread, Shape::Unread, "by which the runner of this file chooses steps; not read by polder"),
+        visor(
+            "on",
+            Unread,
+            Shape::Unread,
+            "on which events the runner of this file begins the step; not read by polder",
+        ),
+        visor(
+            "criticality",
+            Unread,
+            Shape::Unread,
+            "how much the runner of this file asks of the step; not read by polder",
+        ),
+        visor("schema", Unread, Shape::UnreadName, "how the runner of this file shows the result; not read by polder"),
+        visor("template", Unread, Shape::Unread, "how the runner of this file shows the result; not read by polder"),
     ]],
 };
 
@@ -306,23 +360,23 @@ pub(crate) static STEP: Table = Table {
 static SERVICE: Table = Table {
     name: "services",
     keys: &[&[
-        key("exec", Shape::Text, "a shell text"),
-        key("command", TEXTS, "a program and its arguments"),
-        key("sandbox", Shape::Text, "its sandbox; the one of every step that names none when absent"),
-        key("depends_on", TEXT_OR_TEXTS, "services that are ready before it starts"),
-        key("env", Shape::MapOf(&Shape::Scalar), "variables with a value"),
-        key("read_only", Shape::Bool, "whether the workspace can only be read"),
-        key("limits", LIMITS_SHAPE, "upper bounds"),
-        required("ready", Shape::Map(&READY), "how it is known that it can be used"),
+        key("exec", Inside, Shape::Text, "a shell text"),
+        key("command", Inside, TEXTS, "a program and its arguments"),
+        key("sandbox", Weaker, Shape::Text, "its sandbox; the one of every step that names none when absent"),
+        key("depends_on", Inside, TEXT_OR_TEXTS, "services that are ready before it starts"),
+        key("env", Inside, Shape::MapOf(&Shape::Scalar), "variables with a value"),
+        key("read_only", Weaker, Shape::Bool, "whether the workspace can only be read"),
+        key("limits", Parts, LIMITS_SHAPE, "upper bounds"),
+        required("ready", Inside, Shape::Map(&READY), "how it is known that it can be used"),
     ]],
 };
 
 static READY: Table = Table {
     name: "ready",
     keys: &[&[
-        key("port", Shape::Count, "the TCP port on which it listens"),
-        key("exec", Shape::Text, "a shell text that succeeds, in the service's own sandbox"),
-        key("timeout", Shape::Span, "how long to wait; 30s when absent"),
+        key("port", Inside, Shape::Count, "the TCP port on which it listens"),
+        key("exec", Inside, Shape::Text, "a shell text that succeeds, in the service's own sandbox"),
+        key("timeout", Inside, Shape::Span, "how long to wait; 30s when absent"),
     ]],
 };
 
@@ -330,22 +384,22 @@ static READY: Table = Table {
 pub(crate) static SPEC: Table = Table {
     name: "spec",
     keys: &[&[
-        required("sessionId", Shape::Text, "the session"),
-        key("workspaceId", Shape::Text, "the workspace it belongs to"),
-        key("agentId", Shape::Text, "the agent"),
-        required("mounts", Shape::ListOf(&Shape::Map(&MOUNT)), "host paths inside"),
-        key("networkEgress", Shape::Bool, "whether there is a network; false when absent"),
-        required("workdir", Shape::Text, "the working directory inside"),
-        required("mode", Shape::Word(SPEC_MODES), "who may write"),
+        required("sessionId", Inside, Shape::Text, "the session"),
+        key("workspaceId", Inside, Shape::Text, "the workspace it belongs to"),
+        key("agentId", Inside, Shape::Text, "the agent"),
+        required("mounts", Outside, Shape::ListOf(&Shape::Map(&MOUNT)), "host paths inside"),
+        key("networkEgress", Weaker, Shape::Bool, "whether there is a network; false when absent"),
+        required("workdir", Inside, Shape::Text, "the working directory inside"),
+        required("mode", Weaker, Shape::Word(SPEC_MODES), "who may write"),
     ]],
 };
 
 static MOUNT: Table = Table {
     name: "mount",
     keys: &[&[
-        required("hostPath", Shape::Text, "the path on the host"),
-        required("guestPath", Shape::Text, "the path inside"),
-        key("writable", Shape::Bool, "false when absent"),
+        required("hostPath", Outside, Shape::Text, "the path on the host"),
+        required("guestPath", Outside, Shape::Text, "the path inside"),
+        key("writable", Outside, Shape::Bool, "false when absent"),
     ]],
 };
 

@@ -85,17 +85,21 @@ fn alternatives(dependency: &Sourced<String>) -> impl Iterator<Item = &str> {
     dependency.value.split('|').map(str::trim)
 }
 
-fn merged(layers: &Layers) -> Vec<StepDefinition> {
+pub(crate) fn merged(layers: &Layers) -> Vec<StepDefinition> {
     merged_by_name(layers.chain().into_iter().flat_map(|document| &document.steps))
 }
 
 /// A stronger definition changes what it names and keeps the rest.
 pub(crate) fn merged_by_name<'a>(definitions: impl Iterator<Item = &'a StepDefinition>) -> Vec<StepDefinition> {
     let mut steps: Vec<StepDefinition> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     for step in definitions {
-        match steps.iter_mut().find(|known| known.name == step.name) {
-            Some(known) => merge(known, step),
-            None => steps.push(step.clone()),
+        match known.get(step.name.as_str()).and_then(|at| steps.get_mut(*at)) {
+            Some(earlier) => merge(earlier, step),
+            None => {
+                known.insert(&step.name, steps.len());
+                steps.push(step.clone());
+            }
         }
     }
     steps

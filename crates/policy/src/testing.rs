@@ -7,7 +7,10 @@ use std::path::Path;
 pub(crate) const HOME: &str = "/home/u";
 
 pub(crate) fn vocabulary() -> Vocabulary {
-    let engine = |id, aliases, takes_image| EngineName { id, aliases, takes_image, unsandboxed: false };
+    let engine = |id, aliases, takes_image| {
+        let strength = if id == "seatbelt" { 1 } else { 2 };
+        EngineName { id, aliases, takes_image, strength, unsandboxed: false }
+    };
     Vocabulary {
         engines: vec![
             engine("native", &[], false),
@@ -17,9 +20,10 @@ pub(crate) fn vocabulary() -> Vocabulary {
             engine("firejail", &[], false),
             engine("nsjail", &[], false),
             engine("vm", &[], true),
-            EngineName { id: "none", aliases: &["unsandboxed"], takes_image: false, unsandboxed: true },
+            EngineName { id: "none", aliases: &["unsandboxed"], takes_image: false, strength: 0, unsandboxed: true },
         ],
         image_engine: "docker",
+        auto_strength: 2,
     }
 }
 

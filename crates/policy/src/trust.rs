@@ -1,25 +1,30 @@
-//! Trust: what a project's file asks for that reaches beyond its own tree.
+//! Trust: a project's file is text from a repository, and counts only as far as it narrows.
 //!
-//! A project's file is text from a repository. What stays inside the workspace it may say; the rest counts only after
-//! the user trusted that very content.
+//! A policy is made twice: with every layer, and with the user's own alone (built-in, system, user,
+//! `--config`, variables, flags). Whatever the first one has beyond the second is what the project asks
+//! for ([`beyond`]). So it does not matter where a file hides it, and the user's flag for the very value
+//! asks for nothing.
 
-use crate::builtin::ENV_PASS;
-use crate::document::{Definition, Document, Level, Source};
+mod beyond;
+
+use crate::document::Source;
 use crate::fault::printable;
-use crate::model::{Access, EnvPattern, Image, Via};
-use polder_facts::{Origin, Sourced};
+pub(crate) use beyond::{Judged, beyond};
+use polder_facts::Origin;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// One thing that a project's file asks for and only the user can give.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ask {
     /// The line that asks.
     pub origin: Origin,
-    /// What it asks for.
+    /// The thing it asks for.
     pub what: String,
-    /// The sandbox that would have it; every sandbox when there is none.
-    pub sandbox: Option<String>,
+    /// The flag by which the user gives only this, where there is one.
+    pub flag: Option<String>,
 }
 
 impl fmt::Display for Ask {
@@ -38,7 +43,7 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// Whether this content may have what it asks for.
+    /// Whether this content, in its repository, may have what it asks for.
     pub(crate) fn covers(&self, fingerprint: &str) -> bool {
         match self {
             Self::Everything => true,
@@ -51,81 +56,65 @@ impl Trust {
 pub fn fingerprint(source: &Source) -> String {
     let mut hash = Sha256::new();
     feed(&mut hash, source);
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash)
 }
 
 fn feed(hash: &mut Sha256, source: &Source) {
     // Lengths and counts first, so that no two trees of files are the same stream of bytes.
-    hash.update((source.bytes.len() as u64).to_be_bytes());
-    hash.update(&source.bytes);
+    text(hash, &source.bytes);
     hash.update((source.extends.len() as u64).to_be_bytes());
     source.extends.iter().for_each(|base| feed(hash, base));
 }
 
-/// Everything that a project's file, or a file it extends, asks for. Other levels are the user's own and ask nothing.
-pub fn asks(document: &Document) -> Vec<Ask> {
-    if document.level != Level::Project {
-        return Vec::new();
-    }
-    let mut asks = Vec::new();
-    for document in document.chain() {
-        for pattern in document.env_defaults.iter().flat_map(|list| &list.value) {
-            asks.extend(env_ask(pattern, None));
-        }
-        for (name, definition) in &document.sandboxes {
-            asks.extend(definition_asks(name, definition));
-        }
-    }
-    asks
+fn text(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_be_bytes());
+    hash.update(bytes);
 }
 
-fn definition_asks(name: &str, definition: &Definition) -> Vec<Ask> {
-    let mut asks = Vec::new();
-    let mut ask = |origin: &Origin, what: String| {
-        asks.push(Ask { origin: origin.clone(), what, sandbox: Some(name.to_owned()) });
-    };
-    // Also a path inside the repository: it can be a link to anywhere, and nothing here looks at the file system.
-    for bind in definition.binds.iter().flat_map(|list| &list.value) {
-        let verb = if bind.value.access == Access::ReadWrite { "write" } else { "read" };
-        ask(&bind.origin, format!("to {verb} `{}`", bind.value.host));
-    }
-    // A copy of a repository has all that was ever committed to it.
-    for project in definition.workspace.iter().flat_map(|workspace| &workspace.value.projects) {
-        ask(&project.origin, format!("to copy the repository `{}`", project.host));
-    }
-    for credential in definition.credentials.iter().flat_map(|list| &list.value) {
-        let hosts = credential.value.hosts.join(", ");
-        let how = match credential.value.via {
-            Via::Broker => "",
-            Via::Environment => ", in the command's own variables",
-        };
-        ask(&credential.origin, format!("the credential `{}` for {hosts}{how}", credential.value.source));
-    }
-    for guarantee in definition.accept.iter().flat_map(|list| &list.value) {
-        ask(&guarantee.origin, format!("to accept gaps in `{}`", guarantee.value));
-    }
-    if let Some(options) = &definition.options {
-        ask(&options.origin, "to set the engine's own options".to_owned());
-    }
-    // A compose file starts programs beside the command.
-    if let Some(Sourced { value: Image::Compose { file, .. }, origin }) = &definition.image {
-        ask(origin, format!("to start what the compose file `{file}` says"));
-    }
-    for pattern in definition.env_pass.iter().flat_map(|list| &list.value) {
-        asks.extend(env_ask(pattern, Some(name)));
-    }
-    asks.sort_by(|a, b| a.origin.cmp(&b.origin));
-    asks
+fn hexadecimal(hash: &Sha256) -> String {
+    hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn env_ask(pattern: &Sourced<EnvPattern>, sandbox: Option<&str>) -> Option<Ask> {
-    let EnvPattern { glob, negated } = &pattern.value;
-    let known = ENV_PASS.contains(&glob.as_str());
-    (!negated && !known).then(|| Ask {
-        origin: pattern.origin.clone(),
-        what: format!("variables that match `{glob}`"),
-        sandbox: sandbox.map(str::to_owned),
-    })
+/// Where a repository is, and which one it is.
+///
+/// The path alone would carry trust over to another clone at the same place, the inode alone to a tree
+/// that was moved. `st_dev` is left out: it is not stable across mounts on btrfs, overlay, NFS and
+/// device mapper, and the path names the mount. The time of birth (statx(2), `STATX_BTIME`) tells a
+/// directory from a later one with the same inode number. The git dir is not asked: a `.git` file can
+/// name the git dir of any other repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RepositoryIdentity {
+    /// The canonical path of its root.
+    pub(crate) path: PathBuf,
+    /// The inode of its root.
+    pub(crate) inode: u64,
+    /// When that came into being, in nanoseconds since 1970; absent where the file system does not say.
+    pub(crate) born_ns: Option<u128>,
+}
+
+/// A file that the configuration names and polder reads; without bytes where there is none.
+pub(crate) type NamedFile = (PathBuf, Option<Vec<u8>>);
+
+/// The hash by which trust is remembered: over the content, the files that it names, and the repository.
+pub(crate) fn sealed(content: &str, named: &[NamedFile], place: &RepositoryIdentity) -> String {
+    let mut hash = Sha256::new();
+    text(&mut hash, content.as_bytes());
+    hash.update((named.len() as u64).to_be_bytes());
+    for (path, bytes) in named {
+        text(&mut hash, bytes_of(path));
+        hash.update([u8::from(bytes.is_some())]);
+        text(&mut hash, bytes.as_deref().unwrap_or_default());
+    }
+    let RepositoryIdentity { path, inode, born_ns } = place;
+    text(&mut hash, bytes_of(path));
+    hash.update(inode.to_be_bytes());
+    hash.update([u8::from(born_ns.is_some())]);
+    hash.update(born_ns.unwrap_or_default().to_be_bytes());
+    hexadecimal(&hash)
+}
+
+fn bytes_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub struct EngineName {
     pub aliases: &'static [&'static str],
     /// Whether it makes the sandbox's file system from an image.
     pub takes_image: bool,
+    /// How strong its wall is; a greater number is stronger.
+    pub strength: u8,
     /// Whether it enforces nothing. Such an engine is never chosen by a project.
     pub unsandboxed: bool,
 }
@@ -23,6 +25,8 @@ pub struct Vocabulary {
     pub engines: Vec<EngineName>,
     /// The engine for a sandbox that has an image and names no engine.
     pub image_engine: &'static str,
+    /// How strong the wall of the engine is that `auto` tries first here.
+    pub auto_strength: u8,
 }
 
 /// The choice that is not an engine.
@@ -49,6 +53,14 @@ impl Vocabulary {
         match choice {
             EngineChoice::Auto => None,
             EngineChoice::Named(id) => self.engines.iter().find(|engine| engine.id == id),
+        }
+    }
+
+    /// How strong the wall of a choice is. An engine that is not known has none.
+    pub(crate) fn strength(&self, choice: &EngineChoice) -> u8 {
+        match choice {
+            EngineChoice::Auto => self.auto_strength,
+            EngineChoice::Named(_) => self.engine(choice).map_or(0, |engine| engine.strength),
         }
     }
 

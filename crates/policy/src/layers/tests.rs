@@ -201,3 +201,25 @@ fn only_the_users_and_the_systems_own_files_permit_learning_beyond_a_policy() {
     let fault = parsed("polder.yaml", "allow_permissive: true", Level::Project).unwrap_err().to_string();
     assert!(fault.contains("`allow_permissive` counts in a system or user file only"), "{fault}");
 }
+
+#[test]
+fn lists_beyond_their_bound_are_faults() {
+    let list = |key: &str, count: usize, item: &str| {
+        let items: Vec<_> = (0..count).map(|at| format!("'{item}{at}'")).collect();
+        format!("sandboxes: {{a: {{{key}: [{}]}}}}\nsandbox: a", items.join(","))
+    };
+    for key in ["protect", "deny_read", "env_passthrough"] {
+        assert!(parsed("polder.yaml", &list(key, 4096, "x"), Level::User).is_ok(), "{key}");
+        let faults = parsed("polder.yaml", &list(key, 4097, "x"), Level::User).unwrap_err().to_string();
+        let expected = format!("`{key}` has 4097 entries, more than 4096");
+        assert!(faults.contains(&expected), "{faults}");
+    }
+    // Two files of the bound each.
+    let both =
+        [Level::System, Level::User].map(|level| parsed("polder.yaml", &list("protect", 4096, "x"), level).unwrap());
+    let said = refused(&layers(both.to_vec()));
+    assert!(said.contains("`protect` has 8194 entries in all files together, more than 4096"), "{said}");
+    let globs = |count| layers(vec![parsed("polder.yaml", &list("protect", count, "**/x"), Level::User).unwrap()]);
+    assert!(resolved(&globs(64)).is_ok());
+    assert!(refused(&globs(65)).contains("more than 64 patterns together"));
+}

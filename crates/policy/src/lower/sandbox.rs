@@ -1,6 +1,7 @@
 //! One sandbox: every key of it gets its meaning.
 
 use super::Lower;
+use crate::builtin::{CACHE_SCOPES, CACHE_TTL};
 use crate::check::{number, unit_text};
 use crate::dialect::Dialect;
 use crate::document::{Definition, Level};
@@ -11,13 +12,8 @@ use crate::model::{
 };
 use crate::rules;
 use crate::tree::{Node, Value};
-use polder_facts::{ByteSize, Guarantee, Sourced, Span};
+use polder_facts::{ByteSize, Guarantee, Sourced};
 use std::str::FromStr;
-use std::time::Duration;
-
-/// What a cache says when the file does not.
-const CACHE_TTL: Span = Span(Duration::from_secs(7 * 86_400));
-const CACHE_SCOPES: u32 = 10;
 
 impl Lower<'_> {
     pub(super) fn sandbox(&mut self, node: &Node, line: u32) -> Definition {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{document, layers, parsed};
-use crate::{Level, Source, parse};
+use crate::{Level, Source, Trust, parse};
 use expect_test::expect;
 
 fn fault(text: &str) -> String {
@@ -49,7 +49,7 @@ fn what_cannot_run_is_a_fault() {
 fn the_number_of_steps_at_once_is_the_strongest_files() {
     let user = parsed("polder.yaml", "max_parallelism: 2", Level::User).unwrap();
     let project = parsed("polder.yaml", "max_parallelism: 4", Level::Project).unwrap();
-    assert_eq!(layers(vec![project, user]).max_parallelism().unwrap().value, 4);
+    assert_eq!(layers(vec![project, user]).max_parallelism(&Trust::Everything).unwrap().unwrap().value, 4);
 }
 
 #[test]
