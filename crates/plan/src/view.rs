@@ -6,16 +6,12 @@ use crate::plan::{
     Caches, Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
     World, Written,
 };
-use polder_facts::{
-    ByteSize, Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount,
+use polder_facts::{Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount};
+use polder_policy::{
+    Access, Bind, DISK_DEFAULT, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode,
 };
-use polder_policy::{Access, Bind, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
-
-/// The size of the private file systems when the policy says nothing: as much as half a small machine's memory, and a
-/// limit all the same, because they live in memory.
-const SCRATCH_DEFAULT: ByteSize = ByteSize(2 << 30);
 
 /// What programs need from `/etc`. Never shadow, ssh, sudoers, keys or anything else that is not named here.
 const CONFIGURATION: &[Configuration] = &[
@@ -118,11 +114,12 @@ pub(crate) fn build(
         kept: host.caches.kept.as_ref().and_then(|kept| HostPath::new(kept).ok()),
         partial_patterns: Vec::new(),
         hidden_at_start: Vec::new(),
-        scratch: policy.limits.disk.as_ref().map_or(SCRATCH_DEFAULT, |disk| disk.value),
+        scratch: policy.limits.disk.as_ref().map_or(DISK_DEFAULT, |disk| disk.value),
     };
     // A mask that nothing keeps would be a lie.
     if world != World::Open {
-        Masks { host, policy, view: &mut view, faults: &mut faults, pins: BTreeSet::new(), lifted_by: None }.build();
+        let (pins, known) = (BTreeSet::new(), BTreeSet::new());
+        Masks { host, policy, view: &mut view, faults: &mut faults, pins, known, lifted_by: None }.build();
     }
     // Nobody on the host obeys what lies in a layer; what comes out of it is looked at then.
     if policy.workspace.value.mode != WorkspaceMode::Direct {
@@ -204,6 +201,8 @@ fn borrowed_objects(host: &HostFacts) -> Vec<Shown> {
 
 fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault>) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
+    // The same path said twice is one bind; the later word on writing counts.
+    let (mut places, mut replaced) = (BTreeMap::<GuestPath, Option<usize>>::new(), BTreeSet::new());
     let writable = policy.binds.iter().filter(|bind| bind.value.access == Access::ReadWrite);
     let written: Vec<&Path> = writable
         .filter_map(|bind| host.tree.sources.get(bind.value.host.as_path()))
@@ -255,8 +254,10 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
         let in_place = world != World::Made && guest.as_path() == source.as_path();
         let Ok(source) = HostPath::new(&resolved.path) else { continue };
         let guest = if in_place { GuestPath::new(source.as_path()).unwrap_or(guest.clone()) } else { guest.clone() };
-        // The same path said twice is one bind; the later word on writing counts.
-        shown.retain(|earlier| earlier.guest != guest);
+        let at = places.entry(guest.clone()).or_default();
+        if let Some(earlier) = at.replace(shown.len()) {
+            replaced.insert(earlier);
+        }
         shown.push(Shown {
             host: source,
             guest,
@@ -266,7 +267,8 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             origin: origin.clone(),
         });
     }
-    shown
+    let kept = shown.into_iter().enumerate().filter(|(index, _)| !replaced.contains(index));
+    kept.map(|(_, shown)| shown).collect()
 }
 
 /// What a service keeps between its starts.
@@ -284,7 +286,8 @@ fn state(policy: &Policy, faults: &mut Vec<Fault>) -> Option<Shown> {
 }
 
 fn check_places(shown: &[Shown], faults: &mut Vec<Fault>) {
-    for (index, Shown { guest, origin, .. }) in shown.iter().enumerate() {
+    let mut taken = BTreeSet::new();
+    for Shown { guest, origin, .. } in shown {
         let own = OWN_PLACES.iter().any(|place| guest.as_path().starts_with(place));
         if own || guest.as_path() == Path::new("/") {
             faults.push(Fault::new(
@@ -293,7 +296,7 @@ fn check_places(shown: &[Shown], faults: &mut Vec<Fault>) {
                 "choose another path inside",
             ));
         }
-        if shown[..index].iter().any(|earlier| earlier.guest == *guest) {
+        if !taken.insert(guest) {
             faults.push(Fault::new(
                 origin.clone(),
                 format!("two things are shown at `{guest}`"),
@@ -360,6 +363,8 @@ struct Masks<'a> {
     view: &'a mut FileView,
     faults: &'a mut Vec<Fault>,
     pins: BTreeSet<GuestPath>,
+    /// The reserved names so far, to find a second one in less time than a list takes.
+    known: BTreeSet<(GuestPath, String, Origin, Option<String>)>,
     /// What a grant has to name to lift the masks that are being made.
     lifted_by: Option<String>,
 }
@@ -387,14 +392,18 @@ impl Masks<'_> {
         view.masks.sort_by(|a, b| (&a.path, b.kind).cmp(&(&b.path, a.kind)));
         // What is hidden needs no protection besides.
         view.masks.dedup_by(|later, earlier| later.path == earlier.path);
-        let hidden: Vec<GuestPath> =
-            view.masks.iter().filter(|mask| mask.kind == MaskKind::Hide).map(|mask| mask.path.clone()).collect();
-        let below_hidden = |path: &GuestPath| hidden.iter().any(|above| path != above && path.is_within(above));
+        let hidden: BTreeSet<PathBuf> = view
+            .masks
+            .iter()
+            .filter(|mask| mask.kind == MaskKind::Hide)
+            .map(|mask| mask.path.as_path().to_owned())
+            .collect();
+        let below_hidden = |path: &GuestPath| path.as_path().ancestors().skip(1).any(|above| hidden.contains(above));
         view.masks.retain(|mask| !below_hidden(&mask.path));
-        let masked: BTreeSet<&GuestPath> = view.masks.iter().map(|mask| &mask.path).collect();
         // A mask or a mount of its own already keeps a directory where it is.
-        let is_mount = |path: &GuestPath| masked.contains(path) || view.shown.iter().any(|shown| shown.guest == *path);
-        view.pinned = pins.into_iter().filter(|path| !is_mount(path) && !below_hidden(path)).collect();
+        let mounts: BTreeSet<&GuestPath> =
+            view.masks.iter().map(|mask| &mask.path).chain(view.shown.iter().map(|shown| &shown.guest)).collect();
+        view.pinned = pins.into_iter().filter(|path| !mounts.contains(path) && !below_hidden(path)).collect();
     }
 
     /// Whether a grant names a protection, or a parent of what it protects.
@@ -542,9 +551,9 @@ impl Masks<'_> {
                         let name = name.to_string_lossy().into_owned();
                         let relative = current.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
                         let lifted_by = relative.filter(|_| self.lifted_by.is_some()).map(str::to_owned);
-                        let reserved = Reserved { directory: Some(directory), name, origin: origin.clone(), lifted_by };
-                        if !self.view.reserved.contains(&reserved) {
-                            self.view.reserved.push(reserved);
+                        if self.known.insert((directory.clone(), name.clone(), origin.clone(), lifted_by.clone())) {
+                            let directory = Some(directory);
+                            self.view.reserved.push(Reserved { directory, name, origin: origin.clone(), lifted_by });
                         }
                         self.pins.extend(parents);
                     }
