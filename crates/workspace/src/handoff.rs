@@ -57,11 +57,11 @@ pub fn held_back(seen: Seen<'_>) -> Option<&'static str> {
 pub(crate) fn wants_content(path: &Relative) -> bool {
     let parts: Vec<String> = path.components().map(spelling::plain).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    RULES.iter().any(|rule| matches!(rule.when, When::Content(_)) && is_at(rule.at, &parts, false))
+    RULES.iter().any(|rule| matches!(rule.when, When::Content(_)) && is_at(&rule.at, &parts, false))
 }
 
 fn applies(rule: &Rule, parts: &[&str], seen: Seen<'_>) -> bool {
-    is_at(rule.at, parts, seen.link)
+    is_at(&rule.at, parts, seen.link)
         && match rule.when {
             When::Always => true,
             When::Content(differs) => match (seen.before, seen.after) {
@@ -78,11 +78,14 @@ fn bytes(content: Content<'_>) -> Option<&[u8]> {
     }
 }
 
-fn is_at(at: At, parts: &[&str], link: bool) -> bool {
+fn is_at(at: &At, parts: &[&str], link: bool) -> bool {
     let name = parts.last().copied().unwrap_or_default();
     match at {
-        At::Name(wanted) => name == wanted,
-        At::Start(start) => name.starts_with(start),
+        At::Name(wanted) => name == *wanted,
+        At::Start(directories, start) => {
+            let above = parts.split_last().map(|(_, above)| above).unwrap_or_default();
+            name.starts_with(start) && above.ends_with(directories)
+        }
         At::End(end) => name.ends_with(end),
         At::Below(directories) => {
             let below = parts.len() > directories.len()
@@ -90,7 +93,7 @@ fn is_at(at: At, parts: &[&str], link: bool) -> bool {
             below || (link && leads_into(directories, parts))
         }
         // The directory's own entry, where it is a link or a file: it can stand for a whole directory elsewhere.
-        At::In(directory) => parts.contains(&directory),
+        At::In(directory) => parts.contains(directory),
         At::Path(path) => parts.ends_with(path) || (link && leads_into(path, parts)),
     }
 }

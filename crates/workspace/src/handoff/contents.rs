@@ -40,7 +40,23 @@ pub(super) fn names_drivers(before: Option<&[u8]>, after: Option<&[u8]>) -> bool
 
 /// Whether the keys from which a package manager runs something differ.
 pub(super) fn runs_scripts(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 30] = [
+        "tasks",
+        "eslintConfig",
+        "prettier",
+        "stylelint",
+        "commitlint",
+        "xo",
+        "babel",
+        "jest",
+        "ava",
+        "mocha",
+        "nyc",
+        "c8",
+        "tap",
+        "wireit",
+        "nx",
+        "release",
         "scripts",
         "gitHooks",
         "trustedDependencies",
@@ -68,10 +84,55 @@ pub(super) fn runs_composer(before: Option<&[u8]>, after: Option<&[u8]>) -> bool
 /// Whether lines differ that choose the code by which a Python project is built: those of `[build-system]`, and those that
 /// speak of builds, hooks or plugins anywhere.
 pub(super) fn names_backend(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-    const WORDS: [&str; 6] = ["build", "backend", "hook", "plugin", "cmdclass", "ext-modules"];
+    // The last ones choose what a test run or a checker loads.
+    const WORDS: [&str; 10] = [
+        "build",
+        "backend",
+        "hook",
+        "plugin",
+        "cmdclass",
+        "ext-modules",
+        "addopts",
+        "pythonpath",
+        "extension",
+        "commands",
+    ];
+    chosen_lines_differ(&WORDS, before, after)
+}
+
+/// Whether lines differ by which a checker, a test runner or a build tool finds more code to run.
+pub(super) fn names_plugins(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    const WORDS: [&str; 21] = [
+        "plugin",
+        "require",
+        "inherit",
+        "extend",
+        "include",
+        "import",
+        "load",
+        "exec",
+        "command",
+        "preset",
+        "script",
+        "goal",
+        "phase",
+        "argument",
+        "hook",
+        "addopts",
+        "pythonpath",
+        "generator",
+        "runner",
+        "custom",
+        "local",
+    ];
+    chosen_lines_differ(&WORDS, before, after)
+}
+
+/// Whether lines differ that have one of these words, or stand under a heading that has one.
+fn chosen_lines_differ(words: &[&str], before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let has = |line: &[u8]| {
         let line = line.to_ascii_lowercase();
-        WORDS.iter().any(|word| line.windows(word.len()).any(|window| window == word.as_bytes()))
+        words.iter().any(|word| line.windows(word.len()).any(|window| window == word.as_bytes()))
     };
     // A key in other letters can say the same without being seen, and a text over several lines can hold a heading.
     let unclear = |content: Option<&[u8]>| {
@@ -83,7 +144,10 @@ pub(super) fn names_backend(before: Option<&[u8]>, after: Option<&[u8]>) -> bool
         let lines = content.unwrap_or_default().split(|byte| *byte == b'\n' || *byte == b'\r');
         let counts = |line: &&[u8]| {
             let line = line.trim_ascii_start();
+            // A heading of INI and TOML, or a key with a list below it in YAML.
             if line.starts_with(b"[") {
+                chosen = has(line);
+            } else if line.trim_ascii_end().ends_with(b":") && !line.starts_with(b"-") {
                 chosen = has(line);
             }
             !line.is_empty() && (chosen || has(line))

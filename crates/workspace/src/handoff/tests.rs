@@ -6,6 +6,137 @@ fn held(path: &str) -> Option<&'static str> {
     held_back(Seen { path: &path, link: false, before: Content::Absent, after: Content::Known(b"x") })
 }
 
+/// A path that a row is about.
+fn example(place: &str, pattern: &str) -> String {
+    match place {
+        "start" => format!("sub/{pattern}x"),
+        "end" => format!("sub/x{pattern}"),
+        "below" => format!("sub/{pattern}/x"),
+        "in" => format!("sub/{pattern}/x/y"),
+        _ => format!("sub/{pattern}"),
+    }
+}
+
+/// A path that looks like it and is another.
+fn near_miss(place: &str, pattern: &str) -> String {
+    match place {
+        "start" => format!("q-{}q", pattern.replace('/', "-")),
+        "end" => format!("x{pattern}.orig-q"),
+        "below" | "in" | "path" => format!("q-{}-q/x", pattern.replace('/', "-")),
+        _ => format!("q-{pattern}-q"),
+    }
+}
+
+#[test]
+fn each_row_of_the_table_holds_and_its_near_miss_does_not() {
+    let mut seen = std::collections::BTreeSet::new();
+    for row in rules::rows() {
+        let rule = rules::rule(&row).unwrap_or_else(|| panic!("no rule: {row:?}"));
+        let (place, pattern) = (row[0], row[1]);
+        assert!(row.iter().all(|cell| !cell.is_empty()) && rule.why.len() > 10, "{row:?}");
+        assert_eq!(pattern, pattern.to_lowercase(), "names are compared in small letters");
+        assert!(seen.insert((place, pattern)), "twice: {row:?}");
+        let held = |path: &str, content: Content<'_>| {
+            let path = Relative::new(Path::new(path)).unwrap();
+            held_back(Seen { path: &path, link: false, before: content, after: content })
+        };
+        let path = example(place, pattern);
+        assert!(held(&path, Content::Unknown).is_some(), "{row:?}: {path}");
+        assert!(held(&path.to_uppercase(), Content::Unknown).is_some(), "{row:?}: in capital letters");
+        let miss = near_miss(place, pattern);
+        assert_eq!(held(&miss, Content::Unknown), None, "{row:?}: {miss}");
+    }
+    assert!(seen.len() > 400, "{}", seen.len());
+}
+
+#[test]
+fn files_that_tools_run_on_ordinary_acts_are_held() {
+    for path in [
+        "venvs/other/bin/activate",
+        "venvs/other/bin/activate.fish",
+        "tools/py/bin/python3.11",
+        "x/lib/python3.11/site-packages/evil.pth",
+        "x/site-packages/usercustomize.py",
+        "node_modules/.bin/eslint",
+        "web/vite.config.ts",
+        "jest.config.js",
+        "commitlint.config.cjs",
+        ".commitlintrc.yml",
+        "vitest.workspace.ts",
+        "tailwind.config.js",
+        "postcss.config.mjs",
+        ".babelrc",
+        ".mocharc.cjs",
+        "App.csproj",
+        "Directory.Build.props",
+        "All.sln",
+        "CMakeLists.txt",
+        "CMakePresets.json",
+        "cmake/Find.cmake",
+        "build.zig",
+        "lib/dune",
+        "meson.build",
+        "MODULE.bazel",
+        "rules.bzl",
+        "build.sbt",
+        "project/plugins.sbt",
+        "gradle/libs.versions.toml",
+        "conventions.gradle.kts",
+        "default.nix",
+        "devbox.json",
+        "devenv.nix",
+        ".bsp/sbt.json",
+        ".storybook/main.js",
+        ".Rprofile",
+        "prog-gdb.py",
+        ".amp/settings.json",
+        "skills/x/SKILL.md",
+        ".cursor/rules/x.mdc",
+        "hk.pkl",
+    ] {
+        assert!(held(path).is_some(), "{path}");
+    }
+    for path in [
+        "src/vite.ts",
+        "src/jest/config.js",
+        "docs/CMakeLists.md",
+        "bin/tool",
+        "src/activate.rs",
+        "node_modules/x/index.js",
+        "lib/dune.ml",
+        "src/build.py",
+        "props.ts",
+        "src/targets.rs",
+        "docs/workspace.md",
+        "x.nix.md",
+        "tests/test_x.py",
+        "src/webpack/index.js",
+        "claude.txt",
+        "src/solution.cs",
+    ] {
+        assert_eq!(held(path), None, "{path}");
+    }
+}
+
+#[test]
+fn checkers_are_held_when_they_name_code() {
+    let rubocop = "AllCops:\n  NewCops: enable\n";
+    assert!(!differs(".rubocop.yml", rubocop, &rubocop.replace("enable", "disable")));
+    assert!(differs(".rubocop.yml", rubocop, &format!("require:\n  - ./evil\n{rubocop}")));
+    assert!(differs(".rubocop.yml", "require:\n  - a\n", "require:\n  - ./evil\n"));
+    let flake8 = "[flake8]\nmax-line-length = 100\n";
+    assert!(!differs(".flake8", flake8, &flake8.replace("100", "120")));
+    assert!(differs(".flake8", flake8, &format!("{flake8}[flake8:local-plugins]\nextension = X = x:Y\n")));
+    let pytest = "[pytest]\ntestpaths = tests\n";
+    assert!(!differs("pytest.ini", pytest, &pytest.replace("tests", "checks")));
+    assert!(differs("pytest.ini", pytest, &format!("{pytest}addopts = -p evil\n")));
+    assert!(differs("pyproject.toml", "[tool.x]\n", "[tool.pytest.ini_options]\naddopts = \"-p evil\"\n"));
+    let tsconfig = "{\n\"compilerOptions\": {\n\"strict\": true\n}\n}\n";
+    assert!(!differs("tsconfig.json", tsconfig, &tsconfig.replace("true", "false")));
+    assert!(differs("tsconfig.json", tsconfig, &tsconfig.replace("true", "true,\n\"plugins\": [{\"name\": \"x\"}]")));
+    assert!(package(Some("{}"), r#"{"jest": {"preset": "./x"}}"#));
+}
+
 #[test]
 fn what_git_follows_is_held_wherever_the_repository_is() {
     for path in [
