@@ -2,172 +2,115 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// People export their tokens in what a shell reads when it starts.
-const RC: &str = "a shell reads it when it starts, and it may hold tokens";
+/// The one list, as data: where, path, kind, and which tool documents it.
+const LIST: &str = include_str!("sensitive.txt");
 
-/// Below the home directory, with what is there.
-const IN_HOME: &[(&str, &str)] = &[
-    (".ssh", "it holds keys"),
-    (".gnupg", "it holds keys"),
-    (".password-store", "it holds passwords"),
-    (".local/share/keyrings", "it holds passwords"),
-    (".aws", "it holds credentials"),
-    (".azure", "it holds credentials"),
-    (".config/gcloud", "it holds credentials"),
-    (".config/gh", "it holds tokens"),
-    (".kube", "it holds credentials"),
-    (".docker", "it may hold tokens"),
-    (".netrc", "it holds passwords"),
-    (".git-credentials", "it holds passwords"),
-    (".npmrc", "it may hold tokens"),
-    (".pypirc", "it may hold tokens"),
-    (".cargo/credentials", "it holds tokens"),
-    (".cargo/credentials.toml", "it holds tokens"),
-    (".profile", RC),
-    (".bash_profile", RC),
-    (".bash_login", RC),
-    (".bashrc", RC),
-    (".bash_aliases", RC),
-    (".bash_logout", RC),
-    (".zshenv", RC),
-    (".zprofile", RC),
-    (".zshrc", RC),
-    (".zlogin", RC),
-    (".zlogout", RC),
-    (".kshrc", RC),
-    (".cshrc", RC),
-    (".tcshrc", RC),
-    (".config/fish", RC),
-    (".mozilla", "it holds a browser's sessions"),
-    (".config/google-chrome", "it holds a browser's sessions"),
-    (".config/chromium", "it holds a browser's sessions"),
-    (".config/BraveSoftware", "it holds a browser's sessions"),
-    (".config/microsoft-edge", "it holds a browser's sessions"),
-    (".config/vivaldi", "it holds a browser's sessions"),
-    (".thunderbird", "it holds mail"),
-    ("snap/firefox", "it holds a browser's sessions"),
-    (".var/app", "it holds what programs keep for their user"),
-    (".local/share/kwalletd", "it holds passwords"),
-    (".config/op", "it holds passwords"),
-    (".pgpass", "it holds passwords"),
-    (".my.cnf", "it may hold passwords"),
-    (".config/hub", "it holds tokens"),
-    (".config/rclone", "it holds tokens"),
-    (".gem/credentials", "it holds tokens"),
-    (".m2/settings.xml", "it may hold passwords"),
-    (".gradle/gradle.properties", "it may hold passwords"),
-    (".terraform.d", "it holds tokens"),
-    (".vault-token", "it holds tokens"),
-    (".claude", "it holds tokens"),
-    (".claude.json", "it holds tokens"),
-    (".codex", "it holds tokens"),
-    (".config/github-copilot", "it holds tokens"),
-    (".gemini", "it holds tokens"),
-    (".cursor", "it may hold tokens"),
-    (".config/opencode", "it may hold tokens"),
-    (".local/share/opencode", "it holds tokens"),
-    (".config/git/credentials", "it holds passwords"),
-    (".config/containers/auth.json", "it holds tokens"),
-    (".dockercfg", "it may hold tokens"),
-    (".config/sops", "it holds keys"),
-    (".config/age", "it holds keys"),
-    (".config/doctl", "it holds tokens"),
-    (".config/hcloud", "it holds tokens"),
-    (".fly", "it holds tokens"),
-    (".oci", "it holds keys"),
-    (".s3cfg", "it holds credentials"),
-    (".boto", "it holds credentials"),
-    (".databrickscfg", "it holds tokens"),
-    (".composer/auth.json", "it holds tokens"),
-    (".config/composer/auth.json", "it holds tokens"),
-    (".nuget/NuGet", "it may hold tokens"),
-    (".yarnrc.yml", "it may hold tokens"),
-    (".config/Code", "it holds a program's sessions"),
-    (".config/Slack", "it holds a program's sessions"),
-    (".config/discord", "it holds a program's sessions"),
-    (".config/Signal", "it holds a program's sessions"),
-    (".config/Bitwarden", "it holds passwords"),
-    (".config/Bitwarden CLI", "it holds passwords"),
-    (".config/solana", "it holds keys"),
-    (".bitcoin", "it holds keys"),
-    (".ethereum", "it holds keys"),
-    (".Xauthority", "it leads to the user's screen"),
-    (".ICEauthority", "it leads to the user's session"),
-    (".viminfo", "it holds what was typed"),
-    (".local/share/atuin", "it holds what was typed"),
-    (".local/share/fish/fish_history", "it holds what was typed"),
-    (".lesshst", "it holds what was typed"),
+/// What a user is told, by the word for it in the list.
+const KINDS: &[(&str, &str)] = &[
+    ("keys", "it holds keys"),
+    ("may-keys", "it may hold keys"),
+    ("host-keys", "it holds the machine's keys"),
+    ("named-key", "it is named like a key"),
+    ("passwords", "it holds passwords"),
+    ("may-passwords", "it may hold passwords"),
+    ("credentials", "it holds credentials"),
+    ("may-credentials", "it may hold credentials"),
+    ("tokens", "it holds tokens"),
+    ("may-tokens", "it may hold tokens"),
+    ("env", "files of this name hold secrets"),
+    // Users export their tokens in it.
+    ("shell", "a shell reads it when it starts, and it may hold tokens"),
+    ("typed", "it holds what was typed"),
+    ("sessions", "it holds a browser's sessions"),
+    ("program", "it holds a program's sessions"),
+    ("kept", "it holds what programs keep for their user"),
+    ("mail", "it holds mail"),
+    ("screen", "it leads to the user's screen"),
+    ("session", "it leads to the user's session"),
+    ("sudo", "it says who becomes root"),
+    ("root-files", "it holds the files of other containers or machines"),
+    ("root-socket", "whoever reaches it is root on this machine"),
+    ("podman-socket", "whoever reaches it starts containers as its owner"),
+    ("services", "it leads to the services of this machine"),
+    ("user-services", "it leads to the services of a user"),
 ];
 
-/// Names that speak for themselves, wherever they are.
-const NAMED: &[(&str, &str)] = &[
-    ("id_rsa", "it is named like a key"),
-    ("id_dsa", "it is named like a key"),
-    ("id_ecdsa", "it is named like a key"),
-    ("id_ed25519", "it is named like a key"),
-    (".env", "files of this name hold secrets"),
-    (".netrc", "it holds passwords"),
-    (".npmrc", "it may hold tokens"),
-    (".pypirc", "it may hold tokens"),
-    (".git-credentials", "it holds passwords"),
-];
+/// A path and what a user is told about it.
+type SensitiveRow = (&'static str, &'static str);
 
-/// Directories that are what they are in every home, wherever that is: services have theirs in many places.
-const IN_EVERY_HOME: &[(&str, &str)] = &[
-    (".ssh", "it holds keys"),
-    (".gnupg", "it holds keys"),
-    (".password-store", "it holds passwords"),
-    (".aws", "it holds credentials"),
-    (".kube", "it holds credentials"),
-];
+/// The list by where its rows look.
+struct SensitiveList {
+    /// Below the home directory.
+    in_home: Vec<(PathBuf, &'static str)>,
+    /// Directories that are what they are in every home, wherever that is.
+    every_home: Vec<SensitiveRow>,
+    /// Elsewhere on the machine.
+    elsewhere: Vec<SensitiveRow>,
+    /// Names that speak for themselves, wherever they are.
+    named: Vec<SensitiveRow>,
+    /// Endings of such names.
+    endings: Vec<SensitiveRow>,
+}
 
-/// Endings of names that speak for themselves.
-const ENDINGS: &[(&str, &str)] = &[
-    (".pem", "it is named like a key"),
-    (".key", "it is named like a key"),
-    (".p12", "it is named like a key"),
-    (".pfx", "it is named like a key"),
-    (".jks", "it is named like a key"),
-    (".kdbx", "it holds passwords"),
-    ("_history", "it holds what was typed"),
-];
+static SENSITIVE: LazyLock<SensitiveList> = LazyLock::new(|| {
+    let mut list = SensitiveList {
+        in_home: Vec::new(),
+        every_home: Vec::new(),
+        elsewhere: Vec::new(),
+        named: Vec::new(),
+        endings: Vec::new(),
+    };
+    for (place, path, kind) in rows() {
+        // A test finds an unknown word; at run time it is no reason to forget the row.
+        let why = KINDS.iter().find(|(word, _)| *word == kind).map_or("it may hold secrets", |(_, why)| *why);
+        match place {
+            "every" => list.every_home.push((path, why)),
+            "root" => list.elsewhere.push((path, why)),
+            "name" => list.named.push((path, why)),
+            "end" => list.endings.push((path, why)),
+            _ => {
+                list.in_home.push((PathBuf::from(path), why));
+                // The same directories as macOS spells them.
+                let below = path.strip_prefix(".config/").or_else(|| path.strip_prefix(".local/share/"));
+                let below = below.map(|below| Path::new("Library/Application Support").join(below));
+                list.in_home.extend(below.map(|path| (path, why)));
+            }
+        }
+    }
+    list
+});
 
-/// Elsewhere on the machine.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("/etc/shadow", "it holds passwords"),
-    ("/etc/gshadow", "it holds passwords"),
-    ("/etc/shadow-", "it holds passwords"),
-    ("/etc/gshadow-", "it holds passwords"),
-    ("/etc/security/opasswd", "it holds passwords"),
-    ("/etc/krb5.keytab", "it holds keys"),
-    ("/etc/wireguard", "it holds keys"),
-    ("/etc/NetworkManager/system-connections", "it holds passwords"),
-    ("/etc/kubernetes", "it holds keys"),
-    ("/etc/rancher", "it holds keys"),
-    ("/etc/sudoers", "it says who becomes root"),
-    ("/etc/sudoers.d", "it says who becomes root"),
-    ("/etc/ssh", "it holds the machine's keys"),
-    ("/etc/ssl/private", "it holds keys"),
-    ("/run/docker.sock", "whoever reaches it is root on this machine"),
-    ("/var/run/docker.sock", "whoever reaches it is root on this machine"),
-    ("/run/containerd", "whoever reaches it is root on this machine"),
-    ("/run/podman", "whoever reaches it starts containers as its owner"),
-    ("/run/dbus", "it leads to the services of this machine"),
-    ("/run/user", "it leads to the services of a user"),
-];
+/// Where, path and kind of every row.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let lines = LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let mut cells = line.split('|').map(str::trim);
+        Some((cells.next()?, cells.next()?, cells.next()?))
+    })
+}
+
+impl SensitiveList {
+    fn named(&self, name: &str) -> Option<&'static str> {
+        let whole = |(whole, _): &&SensitiveRow| name == *whole || name.strip_prefix(whole).is_some_and(is_variant);
+        let named = self.named.iter().find(whole);
+        let ending = || self.endings.iter().find(|(ending, _)| name.ends_with(ending));
+        named.or_else(ending).map(|(_, why)| *why)
+    }
+}
 
 /// What somebody should think of before granting a path: of what is in it, or of what it is in.
 pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
+    let list = &*SENSITIVE;
     let near = |place: &Path| path.starts_with(place) || place.starts_with(path);
     let homes = [home.to_owned(), PathBuf::from("/root")].into_iter().chain(home_around(path)).collect::<Vec<_>>();
-    let own = IN_HOME.iter().find(|(name, _)| homes.iter().any(|home| near(&home.join(name))));
-    let other = || ELSEWHERE.iter().find(|(place, _)| near(Path::new(place)));
+    let own = list.in_home.iter().find(|(name, _)| homes.iter().any(|home| near(&home.join(name))));
+    let around = || list.every_home.iter().find(|(name, _)| path.components().any(|part| part.as_os_str() == *name));
+    let other = || list.elsewhere.iter().find(|(place, _)| near(Path::new(place)));
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let named = || NAMED.iter().find(|(whole, _)| name == *whole || name.strip_prefix(whole).is_some_and(is_variant));
-    let ending = || ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
-    let around = || IN_EVERY_HOME.iter().find(|(name, _)| path.components().any(|part| part.as_os_str() == *name));
-    own.or_else(around).or_else(other).or_else(named).or_else(ending).map(|(_, why)| *why)
+    let why = own.map(|(_, why)| *why).or_else(|| around().or_else(other).map(|(_, why)| *why));
+    why.or_else(|| list.named(name))
 }
 
 /// Everything that is sensitive by itself, for whoever walks through a tree from above.
@@ -179,8 +122,8 @@ pub struct Sensitive {
 impl Sensitive {
     /// What there is in these homes and elsewhere on the machine.
     pub fn in_homes<'a>(homes: impl IntoIterator<Item = &'a Path>) -> Self {
-        let own = homes.into_iter().flat_map(|home| IN_HOME.iter().map(|(name, _)| home.join(name)));
-        let other = ELSEWHERE.iter().map(|(place, _)| PathBuf::from(place));
+        let own = homes.into_iter().flat_map(|home| SENSITIVE.in_home.iter().map(|(name, _)| home.join(name)));
+        let other = SENSITIVE.elsewhere.iter().map(|(place, _)| PathBuf::from(place));
         Self { places: own.chain(other).collect() }
     }
 
@@ -200,9 +143,8 @@ impl Sensitive {
     pub fn begin_at(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.places.contains(path)
-            || NAMED.iter().any(|(whole, _)| name == *whole || name.strip_prefix(whole).is_some_and(is_variant))
-            || ENDINGS.iter().any(|(ending, _)| name.ends_with(ending))
-            || IN_EVERY_HOME.iter().any(|(whole, _)| name == *whole)
+            || SENSITIVE.named(&name).is_some()
+            || SENSITIVE.every_home.iter().any(|(whole, _)| name == *whole)
     }
 }
 
@@ -280,6 +222,118 @@ pub fn is_probing(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Files that users have and that no run should be given in passing, as the tools' documentation
+    /// names them.
+    const WELL_KNOWN: &str = "
+        .ssh/id_rsa .ssh/id_ed25519 .ssh/config .ssh/known_hosts .gnupg/private-keys-v1.d/x.key .gnupg/secring.gpg
+        .config/age/keys.txt .config/sops/age/keys.txt .minisign/minisign.key .putty/sshhostkeys .pki/nssdb/key4.db
+        .password-store/x.gpg .local/share/keyrings/login.keyring .local/share/kwalletd/kdewallet.kwl
+        Library/Keychains/login.keychain-db .config/op/config .config/1Password/1password.sqlite
+        .config/Bitwarden/data.json .config/rbw/config.json .config/keepassxc/keepassxc.ini .lastpass/key
+        .local/share/gopass/stores/root/x.gpg passwords.kdbx .netrc .authinfo .authinfo.gpg
+        .aws/credentials .aws/config .aws/sso/cache/x.json .saml2aws .boto .s3cfg .passwd-s3fs .mc/config.json
+        .azure/accessTokens.json .azure/msal_token_cache.json .config/gcloud/credentials.db
+        .config/gcloud/application_default_credentials.json .gsutil/credstore2 .config/doctl/config.yaml
+        .config/hcloud/cli.toml .config/linode-cli .config/scw/config.yaml .config/exoscale/exoscale.toml .oci/config
+        .oci/oci_api_key.pem .bluemix/config.json .aliyun/config.json .tccli/default.credential
+        .config/yandex-cloud/config.yaml .config/openstack/clouds.yaml .fly/config.yml .config/netlify/config.json
+        .local/share/com.vercel.cli/auth.json .local/share/heroku/x .railway/config.json .wrangler/config/default.toml
+        .cloudflared/cert.pem .config/configstore/firebase-tools.json .supabase/access-token .databrickscfg
+        .snowsql/config .snowflake/connections.toml .config/rclone/rclone.conf .b2_account_info .ngrok2/ngrok.yml
+        .config/ngrok/ngrok.yml .pulumi/credentials.json .terraform.d/credentials.tfrc.json .terraformrc .vault-token
+        .consul-token .doppler/.doppler.yaml .infisical/infisical-config.json .tsh/keys/x .okta/okta.yaml
+        .docker/config.json .dockercfg .config/containers/auth.json .kube/config .kube/cache/x
+        .config/helm/registry/config.json .config/helm/repositories.yaml .config/argocd/config .minikube/ca.key
+        .lima/_config/user .vagrant.d/insecure_private_key .vault_pass.txt .chef/user.pem .cf/config.json
+        .git-credentials .config/git/credentials .gitcookies .config/gh/hosts.yml .config/hub .config/glab-cli/config.yml
+        .python-gitlab.cfg .config/tea/config.yml .config/github-copilot/hosts.json .subversion/auth/svn.simple/x
+        .p4tickets .circleci/cli.yml .travis/config.yml .sentryclirc .config/snyk .jira.d/config.yml .arcrc
+        .npmrc .yarnrc.yml .config/pnpm/rc .bunfig.toml .pypirc .config/pip/pip.conf .pip/pip.conf
+        .config/pypoetry/auth.toml .local/share/uv/credentials/credentials.toml .condarc .cargo/credentials
+        .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config .composer/auth.json
+        .config/composer/auth.json .nuget/NuGet/NuGet.Config .m2/settings.xml .m2/settings-security.xml
+        .gradle/gradle.properties .sbt/.credentials .ivy2/.credentials .lein/credentials.clj.gpg .hex/hex.config
+        .pub-cache/credentials.json .conan2/credentials.json .pause .cabal/config .Renviron .config/cachix/cachix.dhall
+        .config/nix/nix.conf .jfrog/jfrog-cli.conf.v6 .claude/.credentials.json .claude.json .codex/auth.json
+        .gemini/oauth_creds.json .qwen/oauth_creds.json .cursor/mcp.json .local/share/opencode/auth.json
+        .config/goose/secrets.yaml .aider.conf.yml .continue/config.json .codeium/config.json .amazonq/x .copilot/config.json
+        .huggingface/token .cache/huggingface/token .kaggle/kaggle.json .config/io.datasette.llm/keys.json .modal.toml
+        .ollama/id_ed25519 .pgpass .pg_service.conf .postgresql/postgresql.key .my.cnf .mylogin.cnf .mongorc.js
+        .cassandra/cqlshrc .odbc.ini .psql_history .mysql_history .sqlite_history .rediscli_history .dbshell
+        .local/share/DBeaverData/workspace6/x .influxdbv2/configs .bash_history .zsh_history .python_history
+        .node_repl_history .local/share/fish/fish_history .local/share/atuin/history.db .lesshst .viminfo
+        .local/state/nvim/shada/main.shada .profile .bashrc .zshrc .config/fish/config.fish .wgetrc .curlrc
+        .mozilla/firefox/x/logins.json .config/google-chrome/Default/Cookies .config/chromium/Default/x
+        .config/BraveSoftware/x .config/microsoft-edge/x .config/vivaldi/x .config/opera/x .librewolf/x
+        Library/Safari/History.db .thunderbird/x/key4.db .mutt/muttrc .muttrc .msmtprc .fetchmailrc .mbsyncrc
+        .offlineimaprc Maildir/new/x .config/evolution/x .config/Slack/Cookies .config/discord/x .config/Signal/config.json
+        .local/share/TelegramDesktop/tdata/x .purple/accounts.xml .weechat/sec.conf .irssi/config
+        .config/Code/User/globalStorage/state.vscdb .config/filezilla/sitemanager.xml .vnc/passwd .smbcredentials
+        .config/syncthing/key.pem .config/openvpn/x.ovpn .config/protonvpn/x .bitcoin/wallet.dat .electrum/wallets/x
+        .ethereum/keystore/x .config/solana/id.json .monero/x .lnd/admin.macaroon .Xauthority .ICEauthority
+        .google_authenticator .k5login project/.env project/.env.local project/.htpasswd project/terraform.tfstate
+        project/prod.tfvars project/service-account.json project/config/master.key";
+
+    /// Files that ordinary work reads.
+    const ORDINARY: &str = "
+        .cargo/registry/index/x .cargo/bin/cargo .cargo/config.toml .rustup/settings.toml .npm/_cacache/x .gitconfig
+        .config/git/ignore .config/git/config .cache/pip/x .cache/uv/x .cache/go-build/x .m2/repository/x
+        .gradle/caches/x .gradle/wrapper/x .nvm/versions/x .local/bin/x .local/lib/python3.11/x go/pkg/mod/x .ivy2/cache/x
+        .deno/bin/deno .bun/bin/bun .pyenv/version .rbenv/version .hex/packages/x .pub-cache/hosted/x .julia/packages/x
+        .nuget/packages/x .composer/cache/x .gem/ruby/x .vimrc .config/htop/htoprc .config/nvim/init.lua .tmux.conf
+        .cache/huggingface/hub/x .local/share/applications/x Documents/x src/main.rs data/keys.txt .editorconfig
+        .cabal/packages/x .stack/config.yaml .opam/config .conda/pkgs/x .terminfo/x .local/share/mime/x";
+
+    #[test]
+    fn every_row_of_the_list_has_its_words() {
+        let mut seen = BTreeSet::new();
+        for line in LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            let [place, path, kind, what] = cells.as_slice() else { panic!("{line}") };
+            assert!(["home", "every", "root", "name", "end"].contains(place), "{line}");
+            assert!(KINDS.iter().any(|(word, _)| word == kind) && !what.is_empty(), "{line}");
+            assert_eq!(*place == "root", path.starts_with('/'), "{line}");
+            assert!(seen.insert((*place, *path)), "twice: {line}");
+        }
+        assert!(seen.len() > 300, "{}", seen.len());
+    }
+
+    #[test]
+    fn well_known_secret_files_are_sensitive() {
+        let home = Path::new("/home/ann");
+        let secrets = Sensitive::in_homes([home]);
+        let names: Vec<_> = WELL_KNOWN.split_whitespace().collect();
+        assert!(names.len() >= 200, "{}", names.len());
+        let missed = names.iter().filter(|name| {
+            let path = home.join(name);
+            risk(&path, home).is_none() || !path.ancestors().any(|part| secrets.begin_at(part))
+        });
+        assert_eq!(missed.collect::<Vec<_>>(), [&""; 0]);
+        // Of another user, and of root.
+        for home in ["/home/bob", "/root", "/Users/bob"] {
+            assert!(names.iter().all(|name| risk(&Path::new(home).join(name), Path::new("/home/ann")).is_some()));
+        }
+    }
+
+    #[test]
+    fn ordinary_files_are_not_sensitive() {
+        let home = Path::new("/home/ann");
+        let secrets = Sensitive::in_homes([home]);
+        let told = ORDINARY.split_whitespace().filter(|name| {
+            let path = home.join(name);
+            risk(&path, home).is_some() || path.ancestors().any(|part| secrets.begin_at(part))
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn macos_spelling_of_xdg_directory_is_sensitive() {
+        let home = Path::new("/Users/ann");
+        for path in ["Library/Application Support/gcloud/x", "Library/Application Support/Slack/Cookies"] {
+            assert!(risk(&home.join(path), home).is_some(), "{path}");
+        }
+    }
 
     #[test]
     fn what_is_told_of_a_path_is_found_on_the_way_to_it() {
