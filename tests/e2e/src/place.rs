@@ -57,6 +57,7 @@ impl From<Output> for Said {
 #[derive(Debug)]
 pub struct Place {
     dir: PathBuf,
+    trusts: bool,
 }
 
 impl Default for Place {
@@ -75,7 +76,7 @@ impl Place {
         let dir = base.join(format!("polder-e2e.{}.{count}", std::process::id()));
         fs::create_dir_all(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
         let dir = fs::canonicalize(dir).expect("a path without links");
-        let place = Self { dir };
+        let place = Self { dir, trusts: false };
         for part in ["work", "home", "run"] {
             fs::create_dir(place.dir.join(part)).expect("a directory");
         }
@@ -138,6 +139,12 @@ impl Place {
         names
     }
 
+    /// The same place, where the project's file is trusted in every call.
+    pub fn trusting(mut self) -> Self {
+        self.trusts = true;
+        self
+    }
+
     /// A program that sees this place as its world: in the workspace, with the home as its home.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -150,6 +157,9 @@ impl Place {
             .env("LANG", "C.UTF-8")
             .env("COLUMNS", "100")
             .stdin(Stdio::null());
+        if self.trusts {
+            command.env("POLDER_TRUST_PROJECT", "1");
+        }
         command
     }
 

@@ -108,7 +108,7 @@ fn a_layer_that_grows_too_large_ends_the_run() {
 
 #[test]
 fn steps_of_another_tool_find_their_workspace_by_its_names() {
-    let place = Place::new();
+    let place = Place::new().trusting();
     let file =
         "sandboxes: {a: {engine: native, workspace: {mode: cow}}, b: {engine: native}}\nsandbox: a\nversion: '1'\n";
     place.write("work/.visor.yaml", file);

@@ -69,7 +69,7 @@ fn examples_of_the_seeds_are_right() {
 
 #[test]
 fn an_engine_that_cannot_be_had_here_is_refused_by_name() {
-    let place = Place::new();
+    let place = Place::new().trusting();
     place.write("work/.visor.yaml", ENGINES);
     for (flags, engine) in [
         (&["run", "--sandbox", "docker", "--", "touch", "ran"][..], "docker` does not work here"),
@@ -85,7 +85,7 @@ fn an_engine_that_cannot_be_had_here_is_refused_by_name() {
 
 #[test]
 fn a_sandbox_of_a_visor_file_runs_on_an_engine_that_is_there() {
-    let place = Place::new();
+    let place = Place::new().trusting();
     place.write("work/.visor.yaml", ENGINES);
     for flags in [&["--sandbox", "bwrap"][..], &["--sandbox", "bwrap", "--engine", "native"]] {
         let said = place.says(&[&["run"], flags, &["--", "sh", "-c", "echo ran >>made; pwd"]].concat());

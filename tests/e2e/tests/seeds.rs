@@ -9,7 +9,7 @@ use polder_e2e::{Place, Said};
 
 /// The steps of this file; `eslint` and `npm` say that they were called.
 fn place(text: &str) -> Place {
-    let place = Place::new();
+    let place = Place::new().trusting();
     place.write("work/.visor.yaml", text);
     for name in ["eslint", "npm"] {
         let path = place.write(format!("work/bin/{name}"), format!("#!/bin/sh\necho {name} \"$@\" in $PWD\n"));
@@ -76,9 +76,8 @@ steps:
     place.write("home/custom-tools/tool", "a tool\n");
     place.write("home/shared-cache/old", "");
     // It reaches into the home directory, so it is read first.
-    let said = steps(&place, &[]);
+    let said: Said = place.polder(&["steps"]).env_remove("POLDER_TRUST_PROJECT").output().expect("polder").into();
     assert!(said.code == 125 && said.err.contains("you have not trusted it"), "{said:?}");
-    assert_eq!(place.says(&["trust"]).code, 0);
     let said = steps(&place, &["look"]);
     assert_eq!((said.code, said.out.as_str()), (0, "somebody\na tool\n"), "{}", said.err);
     assert_eq!(place.read("home/shared-cache/new"), "kept\n");

@@ -146,7 +146,7 @@ fn a_step_that_no_engine_can_run_stops_all_of_them_before_the_first() {
     let place = place(
         "sandboxes: {far: {engine: seatbelt}}\nsteps: {a: {exec: 'touch ran'}, b: {exec: 'true', sandbox: far}}\n",
     );
-    let said = steps(&place, &[]);
+    let said = steps(&place, &["--trust"]);
     assert_eq!(said.code, 125);
     assert!(said.err.contains("the step `b` cannot run: "), "{}", said.err);
     assert!(!place.has("work/ran"));
@@ -163,7 +163,8 @@ fn without_a_sandbox_only_where_it_is_permitted() {
     assert!(!refused.has("work/ran"));
     let permitted = place(text);
     permitted.write("home/.config/polder/polder.yaml", "allow_unsandboxed: true\n");
-    let said = steps(&permitted, &[]);
+    assert_eq!(steps(&permitted, &[]).code, 125, "a step of an untrusted project");
+    let said = steps(&permitted, &["--trust"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(permitted.has("work/ran") && said.err.contains("enforces nothing"), "{said:?}");
 }

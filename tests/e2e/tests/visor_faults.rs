@@ -4,7 +4,7 @@
 use polder_e2e::{Place, Said};
 
 fn place(text: &str) -> Place {
-    let place = Place::new();
+    let place = Place::new().trusting();
     place.write("work/.visor.yaml", text);
     place
 }
@@ -138,7 +138,7 @@ fn b23_the_child_wins_and_defaults_are_kept() {
 /// Git works in a linked worktree.
 #[test]
 fn b24_git_works_in_a_linked_worktree() {
-    let place = Place::new();
+    let place = Place::new().trusting();
     let made = place.sh(
         "git init -q -b main . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git worktree add -q ../linked",
     );

@@ -19,7 +19,7 @@ fn the_program_is_where_the_key_says_and_cannot_be_changed() {
         ("polder.yaml", "sandboxes: {box: {engine: native, visor_path: /opt/visor}}\nsandbox: box\n"),
         (".visor.yaml", "sandboxes: {box: {engine: bubblewrap, visor_path: /opt/visor}}\nsandbox: box\n"),
     ] {
-        let place = Place::new();
+        let place = Place::new().trusting();
         place.write(format!("work/{name}"), text);
         let said = says(&place, &run);
         assert_eq!(said.out, format!("{}polder\n", own.out), "{name}: {said:?}");
