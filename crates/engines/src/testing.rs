@@ -39,6 +39,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
             other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
+            git: polder_facts::git::GitFacts::default(),
             sources: BTreeMap::from([
                 source("/Users/u/.gitconfig", "/Users/u/.gitconfig", Entry::File { links: 1 }),
                 source("/var/cache", "/private/var/cache", Entry::Directory),

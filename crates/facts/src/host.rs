@@ -1,5 +1,6 @@
 //! What a probe found out about this machine by trying it, not by reading a version.
 
+use crate::git::GitFacts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -202,6 +203,8 @@ pub struct TreeFacts {
     pub matches: BTreeMap<String, Vec<PathBuf>>,
     /// Git directories of submodules below `.git/modules`, and the `.git` files that point to them.
     pub submodules: Vec<PathBuf>,
+    /// For a workspace that the command changes in place: what git on the host would obey later.
+    pub git: GitFacts,
     /// Where something else is mounted below the workspace; looked for only where that matters.
     pub mounts: Vec<PathBuf>,
     /// For a workspace that is a private copy of what git knows: what the copy is made of.
@@ -258,6 +261,15 @@ pub struct TwinMount {
     pub base: PathBuf,
     /// The other one.
     pub at: PathBuf,
+}
+
+impl TreeFacts {
+    /// The trees that a command in the workspace can write by itself: the workspace, and the
+    /// repository behind a linked worktree.
+    pub fn written_trees(&self) -> Vec<PathBuf> {
+        let common = self.worktree.as_ref().map(|worktree| worktree.common_dir.clone());
+        std::iter::once(self.root.clone()).chain(common).collect()
+    }
 }
 
 /// What is known about the directories that are kept between runs.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod event;
+pub mod git;
 mod grant;
 mod guarantee;
 mod host;

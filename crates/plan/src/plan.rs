@@ -1,5 +1,6 @@
 //! The plan's own types.
 
+use polder_facts::git::GitFacts;
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
 use polder_policy::{
     Access, Beside, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace,
@@ -117,6 +118,8 @@ pub struct FileView {
     pub reserved: Vec<Reserved>,
     /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
+    /// Git dirs that the command can write: at the end, nothing new in them may be obeyed.
+    pub git: GitView,
     /// What polder keeps about runs, on the host. Nobody is ever shown it.
     pub kept: Option<HostPath>,
     /// Patterns that protect only what exists when the run begins.
@@ -299,6 +302,20 @@ pub struct Swept {
     pub only_with: Vec<String>,
     /// The rule.
     pub origin: Origin,
+}
+
+/// The git dirs that a command can write, for a look at them when the run has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitView {
+    /// The writable trees on the host; the first is the workspace.
+    pub trees: Vec<PathBuf>,
+    /// What git obeyed in them when the run began; read-only during the run.
+    pub before: GitFacts,
+    /// Names that git would obey and that were missing: set aside by the shim where polder was
+    /// killed, so that nothing is left to judge their content.
+    pub missing: Vec<Swept>,
+    /// The rule.
+    pub origin: Option<Origin>,
 }
 
 impl Swept {

@@ -3,9 +3,10 @@
 use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Caches, Configuration, FileView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry, SystemKind,
-    World, Written,
+    Caches, Configuration, FileView, GitView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry,
+    SystemKind, World, Written,
 };
+use polder_facts::git::GitDirFacts;
 use polder_facts::{Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount};
 use polder_policy::{
     Access, Bind, DISK_DEFAULT, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode,
@@ -47,6 +48,23 @@ pub const LENT: &str = "--permissive";
 
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
+
+/// Names in a git dir that are set aside unread where polder was killed before it could judge them.
+const GIT_MISSING: [&str; 13] = [
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "hooks",
+    "info/attributes",
+    "objects/info/alternates",
+    "remotes",
+    "branches",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "modules",
+];
 
 pub(crate) struct Viewed {
     pub(crate) files: FileView,
@@ -111,6 +129,7 @@ pub(crate) fn build(
         pinned: Vec::new(),
         reserved: Vec::new(),
         swept: Vec::new(),
+        git: GitView::default(),
         kept: host.caches.kept.as_ref().and_then(|kept| HostPath::new(kept).ok()),
         partial_patterns: Vec::new(),
         hidden_at_start: Vec::new(),
@@ -118,12 +137,13 @@ pub(crate) fn build(
     };
     // A mask that nothing keeps would be a lie.
     if world != World::Open {
-        let (pins, known) = (BTreeSet::new(), BTreeSet::new());
-        Masks { host, policy, view: &mut view, faults: &mut faults, pins, known, lifted_by: None }.build();
+        let (pins, known, links) = (BTreeSet::new(), BTreeSet::new(), Links::Refused);
+        Masks { host, policy, view: &mut view, faults: &mut faults, pins, known, lifted_by: None, links }.build();
     }
     // Nobody on the host obeys what lies in a layer; what comes out of it is looked at then.
     if policy.workspace.value.mode != WorkspaceMode::Direct {
         view.swept.clear();
+        view.git = GitView::default();
     }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
     if faults.is_empty() { Ok(Viewed { files: view, workdir: start, caches: kept }) } else { Err(faults) }
@@ -367,6 +387,14 @@ struct Masks<'a> {
     known: BTreeSet<(GuestPath, String, Origin, Option<String>)>,
     /// What a grant has to name to lift the masks that are being made.
     lifted_by: Option<String>,
+    links: Links,
+}
+
+/// Whether a symlink can be masked itself: its target has a mask of its own then.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Refused,
+    Held,
 }
 
 impl Masks<'_> {
@@ -525,6 +553,12 @@ impl Masks<'_> {
                     // The link itself holds nothing; where it leads is another path with its own rules.
                     return;
                 }
+                Some(Entry::Symlink(_)) if current == path && self.is_git_link(path) => {
+                    let (origin, lifted_by) = (origin.clone(), self.lifted_by.clone());
+                    self.view.masks.push(Mask { path: here, kind, origin, lifted_by });
+                    self.pins.extend(parents);
+                    return;
+                }
                 Some(Entry::Symlink(_)) => {
                     self.faults.push(Fault::new(
                         origin.clone(),
@@ -599,6 +633,18 @@ impl Masks<'_> {
         };
         let Some(origin) = built_in(".git/hooks").or_else(|| built_in(".git/config")) else { return };
         let root = self.host.tree.root.clone();
+        // With these in it, the workspace itself is a repository to git, whose `config` it obeys.
+        if matches!(self.host.tree.entries.get(&root.join("HEAD")), None | Some(Entry::Missing)) {
+            self.add_redirect(&root.join("HEAD"), &["objects", "refs"], &origin);
+            self.add_redirect(&root.join("HEAD"), &["commondir"], &origin);
+        } else if !self.host.tree.git.dirs.iter().any(|dir| dir.path == root) {
+            self.add_redirect(&root.join("commondir"), &["HEAD"], &origin);
+            self.add_redirect(&root.join("refs"), &["HEAD", "objects"], &origin);
+        }
+        if self.policy.workspace.value.mode == WorkspaceMode::Direct && !self.host.tree.git.dirs.is_empty() {
+            self.add_git_dirs(&origin);
+            return;
+        }
         for path in self.host.tree.submodules.clone() {
             self.add_path(MaskKind::Protect, &path, &origin);
         }
@@ -618,10 +664,72 @@ impl Masks<'_> {
         } else if self.host.tree.entries.get(&root.join(".git")) == Some(&Entry::Directory) {
             self.sweep_redirects(&root.join(".git"), &origin);
         }
-        // With these three in it, the workspace itself is a repository to git, whose `config` it obeys.
-        if matches!(self.host.tree.entries.get(&root.join("HEAD")), None | Some(Entry::Missing)) {
-            self.add_redirect(&root.join("HEAD"), &["objects", "refs"], &origin);
+    }
+
+    /// Only git's data may change in a git dir that the command can write. Paths that exist and that
+    /// git obeys are read-only; new ones are found at the end.
+    fn add_git_dirs(&mut self, origin: &Origin) {
+        let git = self.host.tree.git.clone();
+        self.links = Links::Held;
+        let held = git.dirs.iter().cloned().flat_map(GitDirFacts::into_held);
+        let mut lifted = Vec::new();
+        let places = git.pointers.iter().chain(&git.reached).chain(&git.missing).cloned();
+        for path in held.chain(places).collect::<BTreeSet<_>>() {
+            let relative = path.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
+            if relative.is_some_and(|relative| self.is_lifted(relative)) {
+                lifted.push(path);
+                continue;
+            }
+            match self.host.tree.entries.get(&path) {
+                None | Some(Entry::Missing) => {
+                    let missing = self.swept_at(&path, &[], origin);
+                    self.view.git.missing.extend(missing);
+                }
+                Some(_) => {
+                    self.lifted_by = relative.map(str::to_owned);
+                    self.add_path(MaskKind::Protect, &path, origin);
+                    self.lifted_by = None;
+                }
+            }
         }
+        self.links = Links::Refused;
+        for dir in &git.dirs {
+            for name in GIT_MISSING {
+                let path = dir.path.join(name);
+                let known = dir.obeyed.iter().any(|below| Path::new(name).starts_with(below))
+                    || dir.configs.iter().any(|(below, _)| below == Path::new(name));
+                let relative = path.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
+                if !known && !relative.is_some_and(|relative| self.is_lifted(relative)) {
+                    let missing = self.swept_at(&path, &[], origin);
+                    self.view.git.missing.extend(missing);
+                }
+            }
+        }
+        let trees = self.host.tree.written_trees();
+        let writable = |tree: &PathBuf| self.shown_with(tree).iter().any(|(_, _, access)| *access == Access::ReadWrite);
+        self.view.git.trees = trees.into_iter().filter(writable).collect();
+        let mut before = git;
+        // A path that the user gave away is the command's, whatever it holds.
+        for dir in &mut before.dirs {
+            let given: Vec<PathBuf> =
+                lifted.iter().filter_map(|path| path.strip_prefix(&dir.path).ok().map(Path::to_owned)).collect();
+            dir.obeyed.extend(given);
+            for lifted in &self.policy.unprotect {
+                let path = self.host.tree.root.join(&lifted.value.0);
+                dir.obeyed.extend(path.strip_prefix(&dir.path).ok().map(Path::to_owned));
+            }
+        }
+        before.reached.extend(lifted);
+        self.view.git.before = before;
+        self.view.git.origin = Some(origin.clone());
+    }
+
+    fn is_git_link(&self, path: &Path) -> bool {
+        let git = &self.host.tree.git;
+        let in_dir = |dir: &GitDirFacts| dir.obeyed.iter().any(|below| dir.path.join(below) == path);
+        self.links == Links::Held
+            || git.reached.iter().chain(&git.pointers).any(|held| held == path)
+            || git.dirs.iter().any(in_dir)
     }
 
     fn sweep_redirects(&mut self, git_dir: &Path, origin: &Origin) {
@@ -645,6 +753,13 @@ impl Masks<'_> {
             self.lifted_by = None;
             return;
         }
+        let swept = self.swept_at(path, only_with, origin);
+        self.view.swept.extend(swept);
+    }
+
+    /// A path to be set aside, once for each writable place at which it is shown.
+    fn swept_at(&self, path: &Path, only_with: &[&str], origin: &Origin) -> Vec<Swept> {
+        let mut found = Vec::new();
         for (base, guest, access) in self.shown_with(path) {
             let (Ok(tree), Ok(relative), Ok(inside)) =
                 (HostPath::new(&base), path.strip_prefix(&base), to_guest(&base, &guest, path))
@@ -652,7 +767,7 @@ impl Masks<'_> {
                 continue;
             };
             if access == Access::ReadWrite {
-                self.view.swept.push(Swept {
+                found.push(Swept {
                     tree,
                     relative: relative.to_owned(),
                     path: inside,
@@ -661,6 +776,7 @@ impl Masks<'_> {
                 });
             }
         }
+        found
     }
 
     /// The next run obeys the project's file, and the one that says which services it has, so this one must not write them.

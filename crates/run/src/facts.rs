@@ -117,6 +117,9 @@ pub fn gather(
     if let Some(copy) = &copy {
         worktree::speak_of(copy, &mut tree, &root);
     }
+    if policy.workspace.value.mode == WorkspaceMode::Direct {
+        look::look_at_git_dirs(&mut tree).map_err(fault)?;
+    }
     let table = MountTable::read().map_err(fault)?;
     if policy.workspace.value.mode == WorkspaceMode::Cow {
         tree.mounts = table.below(&root);

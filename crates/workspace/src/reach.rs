@@ -3,14 +3,13 @@
 //!
 //! The tree is not searched: it is looked at where changes are, and above them.
 
-mod config;
-
 use crate::change::Change;
 use crate::content::read_bounded;
 use crate::handoff::{Content, Seen, held_back};
 use crate::read::{is_absent, open_host_file};
 use crate::relative::Relative;
 use crate::sides::Sides;
+use polder_facts::git::{Named, named};
 use polder_sys::tree::{self, Kind};
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -190,14 +189,16 @@ impl Search<'_> {
                 continue;
             }
             let Some(text) = self.read(&file)? else { continue };
-            for named in config::named(&text) {
+            for named in named(&text) {
                 match &named {
-                    config::Named::BesideConfiguration(place) => {
+                    Named::BesideConfiguration(place) => {
                         let beside = file.parent().unwrap_or(Path::new(""));
                         waiting.extend(self.follow(beside, OsStr::from_bytes(place), BY_GIT)?);
                     }
-                    config::Named::InTree(place) => drop(self.follow(path, OsStr::from_bytes(place), BY_GIT)?),
-                    config::Named::Word(word) => {
+                    Named::InTree(place) | Named::Hooks(place) | Named::Repository(place) => {
+                        drop(self.follow(path, OsStr::from_bytes(place), BY_GIT)?);
+                    }
+                    Named::Word(word) | Named::Program(word) => {
                         self.files.extend(Relative::new(&path.join(OsStr::from_bytes(word))));
                     }
                 }

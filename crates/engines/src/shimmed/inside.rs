@@ -44,7 +44,7 @@ pub(crate) fn inside_of(plan: &Plan, fitted: &Fitted, terminal: Option<Terminal>
         landlock: second_layer.then(|| landlock(plan, host)),
         filter: filtered.then_some(guarded),
         reserved: if filtered { reserved.collect() } else { Vec::new() },
-        swept: plan.files.swept.iter().map(swept).collect(),
+        swept: plan.files.swept.iter().chain(&plan.files.git.missing).map(swept).collect(),
         observe: observation(plan).filter(|_| filtered),
         command: Command {
             candidates: plan.candidates().into_iter().map(c).collect(),

@@ -2,10 +2,11 @@
 
 use super::denied::violation;
 use polder_engine::{Ended, Finished, LaunchError, LaunchFailure, Parting, Report, Running};
-use polder_facts::{Action, Grant, LimitKind, Violation};
-use polder_plan::{Plan, Swept};
+use polder_facts::{Action, Grant, HostPath, LimitKind, Violation};
+use polder_plan::{GitView, Plan, Swept};
 use polder_sys::aside::set_aside;
 use polder_sys::cgroup::Cgroup;
+use polder_sys::repository::{ObeyedPath, obeyed_since};
 use polder_sys::{Denial, Errno, Launched, SpawnError};
 use std::collections::BTreeMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -185,7 +186,8 @@ impl Sweeper {
 
     pub(crate) fn sweep(&mut self) -> Vec<Violation> {
         self.done = true;
-        let found = self.plan.files.swept.iter().filter_map(|swept| {
+        let (obeyed, unseen) = git_obeys(&self.plan);
+        let found = self.plan.files.swept.iter().chain(&obeyed).filter_map(|swept| {
             let Swept { tree, relative, only_with, .. } = swept;
             match set_aside(tree.as_path(), relative, only_with, Swept::SUFFIX) {
                 Ok(false) => None,
@@ -197,8 +199,32 @@ impl Sweeper {
                 }
             }
         });
-        found.collect()
+        found.chain(unseen).collect()
     }
+}
+
+/// What git on the host would obey because of this run, to be set aside; and a violation if that
+/// could not be found out.
+fn git_obeys(plan: &Plan) -> (Vec<Swept>, Option<Violation>) {
+    let GitView { trees, before, missing: _, origin } = &plan.files.git;
+    let Some((root, origin)) = trees.first().zip(origin.as_ref()) else { return (Vec::new(), None) };
+    let obeyed = match obeyed_since(trees, before) {
+        Ok(obeyed) => obeyed,
+        Err(error) => {
+            let rule = format!("protect ({origin}): git's directories could not be looked at: {error}");
+            let target = plan.workspace_guest().join(".git").map_or_else(|_| ".git".to_owned(), |at| at.to_string());
+            return (Vec::new(), Some(swept_violation(target, rule, None)));
+        }
+    };
+    let swept = obeyed.into_iter().filter_map(|ObeyedPath { path, why: _ }| {
+        let tree = trees.iter().find(|tree| path.starts_with(tree)).unwrap_or(root);
+        let relative = path.strip_prefix(tree).ok()?.to_owned();
+        let shown = plan.files.shown.iter().find(|shown| shown.host.as_path() == *tree)?;
+        let inside = shown.guest.join(&relative).ok()?;
+        let (tree, origin) = (HostPath::new(tree).ok()?, origin.clone());
+        Some(Swept { tree, relative, path: inside, only_with: Vec::new(), origin })
+    });
+    (swept.collect(), None)
 }
 
 impl Drop for Sweeper {
@@ -210,15 +236,20 @@ impl Drop for Sweeper {
 }
 
 fn set_aside_violation(swept: &Swept, what: String) -> Violation {
+    let rule = format!("protect ({}): {what}", swept.origin);
+    swept_violation(swept.path.to_string(), rule, Some(Grant::FsWrite(swept.relative.clone())))
+}
+
+fn swept_violation(target: String, rule: String, grant: Option<Grant>) -> Violation {
     Violation {
         action: Action::FileWrite,
-        target: swept.path.to_string(),
-        rule: format!("protect ({}): {what}", swept.origin),
+        target,
+        rule,
         layer: "sweep".to_owned(),
         pid: None,
         exe: None,
         count: 1,
-        grant: Some(Grant::FsWrite(swept.relative.clone())),
+        grant,
         note: None,
     }
 }

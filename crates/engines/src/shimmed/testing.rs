@@ -49,6 +49,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
             other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
+            git: polder_facts::git::GitFacts::default(),
             sources: BTreeMap::from([(
                 "/opt/cache".into(),
                 Resolved { path: "/opt/cache".into(), entry: Entry::Directory },

@@ -40,6 +40,7 @@ pub(crate) fn host() -> HostFacts {
             other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
+            git: polder_facts::git::GitFacts::default(),
             sources: BTreeMap::new(),
         },
         caches: CacheFacts::unasked(),

@@ -49,6 +49,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
+            git: polder_facts::git::GitFacts::default(),
             sources: BTreeMap::new(),
         },
         caches: CacheFacts::unasked(),

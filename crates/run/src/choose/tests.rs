@@ -72,6 +72,7 @@ fn host() -> Arc<HostFacts> {
             other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
+            git: polder_facts::git::GitFacts::default(),
             sources: BTreeMap::new(),
         },
         caches: CacheFacts::unasked(),

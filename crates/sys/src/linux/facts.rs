@@ -1,6 +1,7 @@
 //! Looking at the user, the system directories and the workspace. Reads; changes nothing.
 
 use super::call::Errno;
+use polder_facts::git::{GitDirFacts, GitFacts};
 use polder_facts::{Entry, OtherNames, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
@@ -154,11 +155,24 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
         entries,
         matches: BTreeMap::new(),
         submodules,
+        git: GitFacts::default(),
         mounts: Vec::new(),
         captured: None,
         sources,
         other_names: OtherNames::none(),
     })
+}
+
+/// Adds every git dir that the command can write, and what stands at the paths that git obeys.
+pub fn look_at_git_dirs(tree: &mut TreeFacts) -> io::Result<()> {
+    let trees = tree.written_trees();
+    tree.git = super::repository::survey(&trees)?;
+    let GitFacts { dirs, pointers, reached, missing } = tree.git.clone();
+    for path in dirs.into_iter().flat_map(GitDirFacts::into_held).chain(pointers).chain(reached).chain(missing) {
+        let base = trees.iter().find(|base| path.starts_with(base));
+        look(base.unwrap_or(&tree.root).clone().as_path(), &path, &mut tree.entries);
+    }
+    Ok(())
 }
 
 /// The parts of submodules that git on the host obeys: their hooks and config, and the files that point to them.

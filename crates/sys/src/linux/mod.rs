@@ -34,6 +34,7 @@ mod peers;
 mod porter;
 pub mod probe;
 mod recipe;
+pub mod repository;
 mod seccomp;
 mod shared_net;
 mod shim;

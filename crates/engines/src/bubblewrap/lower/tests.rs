@@ -57,6 +57,7 @@ fn host(uid: u32) -> HostFacts {
             other_names: OtherNames::none(),
             captured: None,
             submodules: Vec::new(),
+            git: polder_facts::git::GitFacts::default(),
             sources,
         },
         caches: CacheFacts::unasked(),

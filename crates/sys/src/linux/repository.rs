@@ -1,0 +1,530 @@
+//! The git dirs that a command in the workspace can write, by way of every place from which a later
+//! `git` of the host comes to them: found when a run begins, and looked at when it has ended.
+//!
+//! The tree is not walked and refs are not read. What is read may be a command's: files are opened
+//! without following a symlink and without waiting, and every list has a bound. A git dir counts by
+//! its path without symlinks, and only within the trees that the command can write.
+
+use polder_facts::git::{
+    ConfigText, GitDirFacts, GitFacts, GitPart, Named, StateRule, git_part, gitlinks, is_harmless_state, judge_key,
+    named,
+};
+use std::collections::{BTreeSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, FileType};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Git dirs of one workspace.
+const GIT_DIRS_MAX: usize = 256;
+/// Names in one directory of a git dir, such as the hooks.
+const NAMES_MAX: usize = 4096;
+/// Directories and files below `refs` and `logs`, looked through for symlinks.
+const REFS_MAX: usize = 1 << 20;
+/// A configuration; git itself reads larger ones, which are then read-only.
+pub const CONFIG_BYTES_MAX: u64 = 256 << 10;
+const STATE_BYTES_MAX: u64 = 4 << 20;
+const POINTER_BYTES_MAX: u64 = 4096;
+const INDEX_BYTES_MAX: u64 = 512 << 20;
+/// Symlinks on one path; the kernel follows as many (`MAXSYMLINKS`).
+const LINKS_MAX: usize = 40;
+/// Configurations that include each other.
+const CONFIGS_MAX: usize = 64;
+/// Directories with names of both kinds, looked into name by name.
+const MIXED: [&str; 2] = ["info", "objects/info"];
+
+/// A path in a git dir that git would obey and that a command could have made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObeyedPath {
+    /// The host's path.
+    pub path: PathBuf,
+    /// Why git obeys it.
+    pub why: &'static str,
+}
+
+/// Every git dir that can be reached from a workspace, and every place that they lead to.
+///
+/// `trees` are the writable trees; the first is the workspace. More git dirs than can be held are an
+/// error: one that is left out would not be protected.
+pub fn survey(trees: &[PathBuf]) -> io::Result<GitFacts> {
+    let mut search = Search::new(trees);
+    search.run()?;
+    let mut facts = GitFacts::default();
+    for SeenDir { path, obeyed, configs, .. } in search.seen {
+        let obeyed = obeyed.into_iter().map(|(below, _)| below).collect();
+        facts.dirs.push(GitDirFacts { path, obeyed, configs });
+    }
+    let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
+    (facts.reached, facts.missing) = search.reached.into_iter().partition(exists);
+    facts.pointers = search.pointers.into_iter().collect();
+    Ok(facts)
+}
+
+/// What git would obey after a run and what was not there before.
+pub fn obeyed_since(trees: &[PathBuf], before: &GitFacts) -> io::Result<Vec<ObeyedPath>> {
+    let mut search = Search::new(trees);
+    search.is_end = true;
+    search.run()?;
+    let mut found = Vec::new();
+    for dir in &search.seen {
+        let known = before.dirs.iter().find(|known| known.path == dir.path);
+        let was_there = |below: &Path| {
+            known.is_some_and(|known| {
+                known.obeyed.iter().any(|held| below.starts_with(held))
+                    || known.configs.iter().any(|(config, _)| config == below)
+            })
+        };
+        for (below, why) in &dir.obeyed {
+            if !was_there(below) && !is_harmless(trees, &dir.path, below)? {
+                found.push(ObeyedPath { path: dir.path.join(below), why });
+            }
+        }
+        for (below, text) in &dir.configs {
+            if !was_there(below) && !is_harmless_config(trees, &dir.path, text) {
+                found.push(ObeyedPath { path: dir.path.join(below), why: "git takes commands from it" });
+            }
+        }
+    }
+    let is_new = |path: &PathBuf| !before.reached.contains(path) && path.symlink_metadata().is_ok();
+    let why = "git's configuration or a hook leads to it";
+    found.extend(search.reached.into_iter().filter(is_new).map(|path| ObeyedPath { path, why }));
+    Ok(found)
+}
+
+/// A git dir as it was seen.
+struct SeenDir {
+    path: PathBuf,
+    /// The top of its tree, if it has one.
+    top: Option<PathBuf>,
+    obeyed: Vec<(PathBuf, &'static str)>,
+    configs: Vec<(PathBuf, String)>,
+}
+
+struct Search<'a> {
+    trees: &'a [PathBuf],
+    waiting: VecDeque<(PathBuf, Option<PathBuf>)>,
+    seen: Vec<SeenDir>,
+    reached: BTreeSet<PathBuf>,
+    pointers: BTreeSet<PathBuf>,
+    /// Whether state and links below refs are looked at, too.
+    is_end: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(trees: &'a [PathBuf]) -> Self {
+        let (waiting, seen) = (VecDeque::new(), Vec::new());
+        Self { trees, waiting, seen, reached: BTreeSet::new(), pointers: BTreeSet::new(), is_end: false }
+    }
+
+    fn is_ours(&self, path: &Path) -> bool {
+        self.trees.iter().any(|tree| path.starts_with(tree))
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let Some(root) = self.trees.first().cloned() else { return Ok(()) };
+        self.pointer(&root);
+        if is_git_dir(&root) {
+            self.waiting.push_back((root.clone(), None));
+        }
+        // The repository behind a linked worktree is a tree by itself.
+        self.waiting.extend(self.trees.iter().skip(1).map(|tree| (tree.clone(), None)));
+        while let Some((path, top)) = self.waiting.pop_front() {
+            let Ok(path) = fs::canonicalize(&path) else { continue };
+            if !self.is_ours(&path) || !path.is_dir() {
+                continue;
+            }
+            if let Some(known) = self.seen.iter_mut().find(|seen| seen.path == path) {
+                known.top = known.top.take().or(top);
+                continue;
+            }
+            if self.seen.len() == GIT_DIRS_MAX {
+                let text = format!("more than {GIT_DIRS_MAX} git directories below `{}`", root.display());
+                return Err(io::Error::other(text));
+            }
+            self.git_dir(path, top)?;
+        }
+        Ok(())
+    }
+
+    /// The `.git` at the top of a tree: a directory, or a file or symlink that leads to one.
+    fn pointer(&mut self, top: &Path) {
+        let git = top.join(".git");
+        let Ok(kind) = fs::symlink_metadata(&git).map(|metadata| metadata.file_type()) else { return };
+        if kind.is_dir() {
+            self.waiting.push_back((git, Some(top.to_owned())));
+        } else if let Some(place) = read_text(&git, POINTER_BYTES_MAX).as_deref().and_then(pointed) {
+            self.pointers.insert(git);
+            self.waiting.push_back((top.join(place), Some(top.to_owned())));
+        } else if kind.is_symlink() {
+            self.pointers.insert(git.clone());
+            self.waiting.push_back((git, Some(top.to_owned())));
+        }
+    }
+
+    fn git_dir(&mut self, path: PathBuf, top: Option<PathBuf>) -> io::Result<()> {
+        let is_workspace = path == self.trees[0];
+        let (mut obeyed, mut configs) = (Vec::new(), Vec::new());
+        for (name, kind) in names(&path)? {
+            let below = PathBuf::from(&name);
+            let text = name.to_string_lossy();
+            let (part, why) = git_part(&[&text]);
+            let is_listed = polder_facts::git::is_listed_part(&[&text]);
+            if is_workspace && !is_listed {
+                // A workspace that is itself a git dir has files of other kinds.
+                continue;
+            }
+            if kind.is_symlink() {
+                obeyed.push((below, "it is a symlink in a repository, and git writes through it"));
+                continue;
+            }
+            match part {
+                _ if kind.is_dir() && MIXED.contains(&&*text) => self.mixed(&path, &below, &mut obeyed)?,
+                GitPart::Config if kind.is_file() => match read_text(&path.join(&below), CONFIG_BYTES_MAX) {
+                    Some(config) => configs.push((below, config)),
+                    None => obeyed.push((below, why)),
+                },
+                GitPart::Container if kind.is_dir() => self.container(&path.join(&below), &text)?,
+                GitPart::Data if kind.is_dir() => self.data(&path, &below, &mut obeyed)?,
+                GitPart::Data if kind.is_file() => {}
+                GitPart::State(_) if !self.is_end => {}
+                _ => {
+                    if text == "hooks" && kind.is_dir() {
+                        self.links_below(&path.join(&below))?;
+                    }
+                    obeyed.push((below, why));
+                }
+            }
+        }
+        let top = top.or_else(|| own_top(&path, &configs));
+        if let Some(place) = read_text(&path.join("commondir"), POINTER_BYTES_MAX) {
+            self.waiting.push_back((path.join(line(&place)), None));
+        }
+        for (below, config) in &configs {
+            self.configuration(&path.join(below), config, top.as_deref().unwrap_or(&path))?;
+        }
+        if let Some(top) = top.as_deref().filter(|top| self.is_ours(top)).map(Path::to_owned) {
+            self.gitlinks(&path, &top)?;
+        }
+        self.seen.push(SeenDir { path, top, obeyed, configs });
+        Ok(())
+    }
+
+    /// A directory in which some names are data and others are not.
+    fn mixed(&mut self, path: &Path, at: &Path, obeyed: &mut Vec<(PathBuf, &'static str)>) -> io::Result<()> {
+        for (name, kind) in names(&path.join(at))? {
+            let below = at.join(&name);
+            let parts: Vec<String> = parts(&below);
+            let (part, why) = git_part(&parts.iter().map(String::as_str).collect::<Vec<_>>());
+            if part != GitPart::Data || kind.is_symlink() {
+                obeyed.push((below, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// A directory of data: it holds state, and it must hold no symlink that git would write through.
+    fn data(&mut self, path: &Path, at: &Path, obeyed: &mut Vec<(PathBuf, &'static str)>) -> io::Result<()> {
+        const LINK: &str = "it is a symlink in a repository, and git writes through it";
+        let is_refs = at == Path::new("refs") || at == Path::new("logs");
+        let mut left = REFS_MAX;
+        let mut open = vec![at.to_owned()];
+        while let Some(dir) = open.pop() {
+            for (name, kind) in all_names(&path.join(&dir), left)? {
+                left -= 1;
+                let below = dir.join(&name);
+                let parts: Vec<String> = parts(&below);
+                let (part, why) = git_part(&parts.iter().map(String::as_str).collect::<Vec<_>>());
+                if kind.is_symlink() {
+                    obeyed.push((below, LINK));
+                } else if kind.is_dir() && MIXED.contains(&&*below.to_string_lossy()) {
+                    self.mixed(path, &below, obeyed)?;
+                } else if kind.is_dir() && is_refs && self.is_end {
+                    open.push(below);
+                } else if matches!(part, GitPart::State(_)) && self.is_end {
+                    obeyed.push((below, why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Git dirs of submodules, whose names can have slashes, or of linked worktrees.
+    fn container(&mut self, place: &Path, name: &str) -> io::Result<()> {
+        let (mut open, mut looked_at) = (vec![place.to_owned()], 0usize);
+        while let Some(dir) = open.pop() {
+            looked_at += 1;
+            if looked_at > 16 * GIT_DIRS_MAX {
+                return Err(io::Error::other(format!("too many directories below `{}`", place.display())));
+            }
+            for (name_in, kind) in names(&dir)? {
+                let path = dir.join(&name_in);
+                if kind.is_dir() && (name == "worktrees" || path.join("HEAD").symlink_metadata().is_ok()) {
+                    self.waiting.push_back((path, None));
+                } else if kind.is_dir() {
+                    open.push(path);
+                } else if kind.is_symlink() {
+                    self.pointers.insert(path.clone());
+                    self.waiting.push_back((path, None));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Repositories that git enters by itself, because the index names them.
+    fn gitlinks(&mut self, path: &Path, top: &Path) -> io::Result<()> {
+        for (name, kind) in names(path)? {
+            let bytes = name.as_bytes();
+            if !kind.is_file() || !(bytes == b"index" || bytes.starts_with(b"sharedindex.")) {
+                continue;
+            }
+            let Some(index) = read_bytes(&path.join(&name), INDEX_BYTES_MAX) else { continue };
+            for link in gitlinks(&index) {
+                let below = Path::new(OsStr::from_bytes(&link));
+                if below.components().all(|part| matches!(part, Component::Normal(_))) {
+                    self.pointer(&top.join(below));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows what a configuration names, and the configurations that it includes.
+    fn configuration(&mut self, file: &Path, text: &str, top: &Path) -> io::Result<()> {
+        let mut waiting = VecDeque::from([(file.to_owned(), text.to_owned())]);
+        let mut looked_at = 0;
+        while let Some((file, text)) = waiting.pop_front() {
+            looked_at += 1;
+            if looked_at > CONFIGS_MAX {
+                return Err(io::Error::other(format!("`{}` includes too many files", file.display())));
+            }
+            for place in named(text.as_bytes()) {
+                let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+                match place {
+                    Named::BesideConfiguration(place) => {
+                        let beside = file.parent().unwrap_or(Path::new("/"));
+                        let end = self.reach(beside, &path(&place));
+                        let read = read_text(&end, CONFIG_BYTES_MAX).filter(|_| self.is_ours(&end));
+                        waiting.extend(read.map(|text| (end, text)));
+                    }
+                    Named::Hooks(place) => self.hooks(top, &path(&place))?,
+                    Named::InTree(place) => drop(self.reach(top, &path(&place))),
+                    Named::Word(word) => {
+                        let word = path(&word);
+                        if !word.as_os_str().as_bytes().starts_with(b"-") && !top.join(&word).is_dir() {
+                            self.reach(top, &word);
+                        }
+                    }
+                    Named::Program(_) => {}
+                    Named::Repository(place) => {
+                        // As git's `enter_repo`.
+                        for end in ["", ".git"] {
+                            let mut place = top.join(path(&place)).into_os_string();
+                            place.push(end);
+                            let place = PathBuf::from(place);
+                            self.pointer(&place);
+                            if is_git_dir(&place) {
+                                self.waiting.push_back((place, None));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A directory of hooks that the configuration names.
+    fn hooks(&mut self, top: &Path, place: &Path) -> io::Result<()> {
+        let end = self.reach(top, place);
+        // Husky's generated scripts in `_` run those of the same name beside it.
+        if end.file_name() == Some(OsStr::new("_"))
+            && let Some(parent) = end.parent().filter(|parent| *parent != top)
+        {
+            self.reach(parent.parent().unwrap_or(parent), Path::new(parent.file_name().unwrap_or_default()));
+        }
+        if self.is_ours(&end) && end.is_dir() { self.links_below(&end) } else { Ok(()) }
+    }
+
+    /// Files that symlinks among hooks lead to.
+    fn links_below(&mut self, dir: &Path) -> io::Result<()> {
+        for (name, kind) in names(dir)? {
+            if kind.is_symlink() {
+                self.reach(dir, Path::new(&name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes every symlink on a path, and its end. The path may not exist.
+    fn reach(&mut self, from: &Path, place: &Path) -> PathBuf {
+        let mut here = from.to_owned();
+        let mut rest: VecDeque<OsString> = VecDeque::new();
+        let mut links = 0;
+        let push = |rest: &mut VecDeque<OsString>, path: &Path, here: &mut PathBuf| {
+            if path.is_absolute() {
+                *here = PathBuf::from("/");
+            }
+            let parts: Vec<OsString> = path.components().filter_map(component).collect();
+            parts.into_iter().rev().for_each(|part| rest.push_front(part));
+        };
+        push(&mut rest, place, &mut here);
+        while let Some(part) = rest.pop_front() {
+            if part == ".." {
+                here.pop();
+                continue;
+            }
+            let next = here.join(&part);
+            match fs::read_link(&next) {
+                Ok(target) if links < LINKS_MAX => {
+                    links += 1;
+                    self.note(next);
+                    push(&mut rest, &target, &mut here);
+                }
+                _ => here = next,
+            }
+        }
+        self.note(here.clone());
+        here
+    }
+
+    fn note(&mut self, path: PathBuf) {
+        // A tree as a whole, or a directory above it, is no file that git runs.
+        if self.is_ours(&path) && !self.trees.iter().any(|tree| tree.starts_with(&path)) {
+            self.reached.insert(path);
+        }
+    }
+}
+
+fn component(part: Component<'_>) -> Option<OsString> {
+    match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    }
+}
+
+fn parts(path: &Path) -> Vec<String> {
+    path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+}
+
+/// Whether git takes a directory for a repository: `is_git_directory` in git's setup.c.
+fn is_git_dir(path: &Path) -> bool {
+    let has = |name: &str| path.join(name).symlink_metadata().is_ok();
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
+/// The tree of a submodule or a linked worktree, as its git dir names it.
+fn own_top(path: &Path, configs: &[(PathBuf, String)]) -> Option<PathBuf> {
+    if let Some(place) = read_text(&path.join("gitdir"), POINTER_BYTES_MAX) {
+        return path.join(line(&place)).parent().and_then(|top| fs::canonicalize(top).ok());
+    }
+    let worktree = |text: &str| {
+        let values = ConfigText::parse(text).ok()?.values();
+        let (_, value) = values.into_iter().find(|(key, _)| key.to_string() == "core.worktree")?;
+        value.into_iter().last()?
+    };
+    let place = configs.iter().find_map(|(_, text)| worktree(text))?;
+    fs::canonicalize(path.join(place)).ok()
+}
+
+/// Whether something new in a git dir is as git itself makes it.
+fn is_harmless(trees: &[PathBuf], git_dir: &Path, below: &Path) -> io::Result<bool> {
+    let path = git_dir.join(below);
+    let Ok(kind) = fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else { return Ok(true) };
+    let parts = parts(below);
+    let (part, _) = git_part(&parts.iter().map(String::as_str).collect::<Vec<_>>());
+    let state = |rule: StateRule| {
+        kind.is_file() && read_bytes(&path, STATE_BYTES_MAX).is_some_and(|text| is_harmless_state(rule, &text))
+    };
+    Ok(match part {
+        GitPart::State(rule) => state(rule),
+        GitPart::Pointer => is_harmless_pointer(git_dir, &path, below),
+        GitPart::Config => read_text(&path, CONFIG_BYTES_MAX)
+            .is_some_and(|text| kind.is_file() && is_harmless_config(trees, git_dir, &text)),
+        // As `git init` makes it from its templates.
+        GitPart::Obeyed if kind.is_dir() && ["hooks", "branches", "remotes"].contains(&&*parts[0]) => {
+            names(&path)?.iter().all(|(name, kind)| kind.is_file() && name.as_bytes().ends_with(b".sample"))
+        }
+        GitPart::Obeyed | GitPart::Container | GitPart::Data => false,
+    })
+}
+
+/// Whether a pointer is that of a linked worktree, as `git worktree add` writes it.
+fn is_harmless_pointer(git_dir: &Path, path: &Path, below: &Path) -> bool {
+    let is_worktree = git_dir.parent().and_then(Path::file_name) == Some(OsStr::new("worktrees"));
+    let Some(text) = read_text(path, POINTER_BYTES_MAX).filter(|_| is_worktree) else { return false };
+    match below.to_str() {
+        Some("commondir") => line(&text) == "../..",
+        Some("gitdir") => line(&text).ends_with("/.git"),
+        _ => false,
+    }
+}
+
+/// Whether no key of a configuration names a program, or a path outside of the workspace.
+fn is_harmless_config(trees: &[PathBuf], git_dir: &Path, text: &str) -> bool {
+    let Ok(config) = ConfigText::parse(text) else { return false };
+    let in_tree = |place: &str| {
+        let place = fs::canonicalize(git_dir.join(place));
+        place.is_ok_and(|place| trees.iter().any(|tree| place.starts_with(tree)))
+    };
+    config
+        .values()
+        .iter()
+        .all(|(key, values)| values.iter().all(|value| judge_key(key, value.as_deref(), &in_tree).is_ok()))
+}
+
+fn pointed(text: &str) -> Option<&str> {
+    text.strip_prefix("gitdir:").map(|rest| line(rest.trim_start()))
+}
+
+/// A text without its end of line.
+fn line(text: &str) -> &str {
+    text.trim_end_matches(['\n', '\r'])
+}
+
+/// The names in a directory with their kinds, in order; none where it is absent.
+fn names(dir: &Path) -> io::Result<Vec<(OsString, FileType)>> {
+    all_names(dir, NAMES_MAX)
+}
+
+fn all_names(dir: &Path, names_max: usize) -> io::Result<Vec<(OsString, FileType)>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if found.len() == names_max {
+            return Err(io::Error::other(format!("more than {names_max} names in `{}`", dir.display())));
+        }
+        found.push((entry.file_name(), entry.file_type()?));
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(found)
+}
+
+/// A small regular file as text.
+pub fn read_text(path: &Path, bytes_max: u64) -> Option<String> {
+    String::from_utf8(read_bytes(path, bytes_max)?).ok()
+}
+
+/// The content of a regular file, unless it is larger. The path is the command's to choose: a pipe
+/// must not make polder wait, and a symlink must not lead elsewhere.
+fn read_bytes(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.len() > bytes_max {
+        return None;
+    }
+    let mut content = Vec::with_capacity(metadata.len() as usize);
+    file.take(bytes_max + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= bytes_max).then_some(content)
+}
