@@ -43,6 +43,11 @@ pub struct GitDirFacts {
 }
 
 impl GitDirFacts {
+    /// The host's paths of its configurations, with their text.
+    pub fn config_paths(&self) -> impl Iterator<Item = (PathBuf, String)> {
+        self.configs.iter().map(|(below, text)| (self.path.join(below), text.clone()))
+    }
+
     /// The host's paths of everything in it that git obeys.
     pub fn into_held(self) -> impl Iterator<Item = PathBuf> {
         let Self { path, obeyed, configs } = self;

@@ -311,11 +311,27 @@ pub struct GitView {
     pub trees: Vec<PathBuf>,
     /// What git obeyed in them when the run began; read-only during the run.
     pub before: GitFacts,
+    /// Configurations that the command has a private copy of, whose harmless keys are taken over at the end
+    /// where the engine can; they are protected as well.
+    pub configs: Vec<KeyedConfig>,
     /// Names that git would obey and that were missing: set aside by the shim where polder was
     /// killed, so that nothing is left to judge their content.
     pub missing: Vec<Swept>,
     /// The rule.
     pub origin: Option<Origin>,
+}
+
+/// A configuration of git that is judged by key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedConfig {
+    /// The shown tree that it is in, on the host.
+    pub tree: HostPath,
+    /// Its path in that tree.
+    pub relative: PathBuf,
+    /// Where it is inside.
+    pub path: GuestPath,
+    /// Its text when the run began.
+    pub base: String,
 }
 
 impl Swept {

@@ -3,8 +3,8 @@
 use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Caches, Configuration, FileView, GitView, Identity, Mask, MaskKind, Reserved, Role, Shown, Swept, SystemEntry,
-    SystemKind, World, Written,
+    Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown, Swept,
+    SystemEntry, SystemKind, World, Written,
 };
 use polder_facts::git::GitDirFacts;
 use polder_facts::{Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount};
@@ -50,9 +50,11 @@ pub const LENT: &str = "--permissive";
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
 
 /// Names in a git dir that are set aside unread where polder was killed before it could judge them.
-const GIT_MISSING: [&str; 13] = [
+const GIT_MISSING: [&str; 15] = [
     "commondir",
     "config",
+    "config.lock",
+    "config.worktree.lock",
     "config.worktree",
     "gitdir",
     "hooks",
@@ -704,6 +706,11 @@ impl Masks<'_> {
                     self.view.git.missing.extend(missing);
                 }
             }
+        }
+        for (path, base) in git.dirs.iter().flat_map(GitDirFacts::config_paths) {
+            let place = self.swept_at(&path, &[], origin).into_iter().next().filter(|_| !lifted.contains(&path));
+            let keyed = place.map(|Swept { tree, relative, path, .. }| KeyedConfig { tree, relative, path, base });
+            self.view.git.configs.extend(keyed);
         }
         let trees = self.host.tree.written_trees();
         let writable = |tree: &PathBuf| self.shown_with(tree).iter().any(|(_, _, access)| *access == Access::ReadWrite);

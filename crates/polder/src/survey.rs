@@ -71,7 +71,7 @@ pub fn reference(world: World, host: &HostFacts) -> Plan {
         other_names: OtherNames::none(),
         captured: None,
         submodules: Vec::new(),
-            git: polder_facts::git::GitFacts::default(),
+        git: polder_facts::git::GitFacts::default(),
         sources: BTreeMap::new(),
     };
     compile_in(world, &policy(), &host, &["true".into()])

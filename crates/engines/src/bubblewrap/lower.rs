@@ -4,8 +4,8 @@
 //! that is shown, because afterwards the same path may lead to the host.
 
 use crate::shimmed::{
-    Brought, DEVICE_LINKS, DEVICES, allowance, c, counts_pids, has_private_home, hides, identity, inside, lay_layers,
-    layer_places, masks, relative, var_tmp_holds_mounts,
+    Brought, DEVICE_LINKS, DEVICES, GitConfigs, allowance, c, counts_pids, has_private_home, hides, identity, inside,
+    lay_layers, layer_places, masks, relative, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
 use polder_facts::{HostPath, SystemPath};
@@ -147,7 +147,7 @@ pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<T
         layered,
         laid,
         shown: plan.files.shown.iter().filter(|shown| !is_layered(shown)).map(at).collect(),
-        masks: masks(plan, identity),
+        masks: masks(plan, identity, GitConfigs::ByKey),
         scratch_bytes: plan.files.scratch.0,
         inside: inside(fitted, terminal, counts_pids(fitted)),
     }

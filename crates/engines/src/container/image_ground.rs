@@ -3,7 +3,9 @@
 //! The daemon has made the mount points, in the container's own layer: nothing is made in the image or on the host.
 
 use super::lower::OWN;
-use crate::shimmed::{Brought, access, allowance, bring_layers, c, has_private_home, lay_layers, masks, net, relative};
+use crate::shimmed::{
+    Brought, GitConfigs, access, allowance, bring_layers, c, has_private_home, lay_layers, masks, net, relative,
+};
 use polder_engine::Layers;
 use polder_plan::{ALLOWANCE, Plan, Role, Shown, Written};
 use polder_sys::{Access, Ground, Identity, Missing, Root, Source, Step};
@@ -137,7 +139,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
     }
     steps.push(Step::Directory { at: Step::HIDDEN_DIRECTORY.to_owned(), mode: 0 });
     steps.push(Step::File { at: Step::HIDDEN_FILE.to_owned(), content: CString::default(), mode: 0 });
-    steps.extend(masks(plan, identity));
+    steps.extend(masks(plan, identity, GitConfigs::ReadOnly));
     // The daemon's view of the host's kernel, message queues by which runs of one container could meet, and everything of
     // ours, what is shown once more among it.
     for at in ["sys", "dev/mqueue", OWN.trim_start_matches('/')] {

@@ -1,8 +1,8 @@
 //! The ground that we build ourselves, from a judged plan. Pure: what is missing on the host was found out before.
 
 use super::{
-    Brought, DEVICE_LINKS, DEVICES, allowance, bring_layers, c, etc, has_private_home, hides, identity, lay_layers,
-    masks, relative, var_tmp_holds_mounts,
+    Brought, DEVICE_LINKS, DEVICES, GitConfigs, allowance, bring_layers, c, etc, has_private_home, hides, identity,
+    lay_layers, masks, relative, var_tmp_holds_mounts,
 };
 use polder_engine::{Fitted, Layers};
 use polder_facts::GuestPath;
@@ -76,7 +76,7 @@ fn steps(plan: &Plan, layers: Option<&Layers>, identity: Identity) -> Vec<Step> 
         let (at, content) = (Step::HIDDEN_FILE.to_owned(), CString::default());
         build.steps.push(Step::File { at, content, mode: 0 });
     }
-    build.steps.extend(masks(plan, identity));
+    build.steps.extend(masks(plan, identity, GitConfigs::ByKey));
     build.steps
 }
 

@@ -5,7 +5,7 @@ use polder_facts::{Guarantee, HostFacts};
 use polder_plan::{Plan, Role, SystemKind};
 use polder_policy::{NetworkMode, Observe};
 use polder_sys::{
-    Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Observation, Reserved, Rlimit, Swept, Terminal,
+    Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Observation, Reserved, Rlimit, Step, Swept, Terminal,
     syscalls,
 };
 use std::ffi::{CString, OsStr};
@@ -102,6 +102,10 @@ fn landlock(plan: &Plan, host: &HostFacts) -> LandlockSpec {
         if shown.access == polder_policy::Access::ReadWrite {
             rules.push(rule(shown.guest.as_os_str(), Access::ReadWrite));
         }
+    }
+    if !plan.files.git.configs.is_empty() {
+        let path = c(Path::new("/").join(OsStr::from_bytes(Step::GIT_COPIES.to_bytes())));
+        rules.push(LandlockRule { path, access: Access::ReadWrite, missing: Missing::Skip });
     }
     LandlockSpec { abi: host.landlock_abi, rules }
 }

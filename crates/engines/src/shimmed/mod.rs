@@ -21,7 +21,7 @@ pub(crate) use ground::{access, ground, net};
 pub(crate) use inside::{c, inside, inside_of};
 pub(crate) use judge::{Judge, RESERVED_MAX, enforced, gap, hidden_at_start};
 pub(crate) use layers::{Brought, await_layers, bring_layers, lay_layers, layer_places, layers_of, made_layers};
-pub(crate) use masks::{hides, identity, masks, relative};
+pub(crate) use masks::{GitConfigs, hides, identity, masks, relative};
 pub(crate) use places::{DEVICE_LINKS, DEVICES, has_private_home, var_tmp_holds_mounts};
 pub(crate) use program::{Call, Program, find, launch_by, trial, tried};
 pub(crate) use run::{ShimmedRun, Sweeper, describe, setup};

@@ -2,14 +2,15 @@
 
 use super::denied::violation;
 use polder_engine::{Ended, Finished, LaunchError, LaunchFailure, Parting, Report, Running};
-use polder_facts::{Action, Grant, HostPath, LimitKind, Violation};
+use polder_facts::git::{ConfigFault, ConfigKey, ConfigMerge, judge_key, lists_key, merge_configs};
+use polder_facts::{Action, Grant, HostPath, LimitKind, Origin, Violation};
 use polder_plan::{GitView, Plan, Swept};
 use polder_sys::aside::set_aside;
 use polder_sys::cgroup::Cgroup;
-use polder_sys::repository::{ObeyedPath, obeyed_since};
+use polder_sys::repository::{ObeyedPath, obeyed_since, read_copy, rewrite_config};
 use polder_sys::{Denial, Errno, Launched, SpawnError};
 use std::collections::BTreeMap;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 pub(crate) fn setup(error: impl std::error::Error + Send + Sync + 'static, remedy: Option<String>) -> LaunchError {
@@ -100,8 +101,10 @@ impl Running for ShimmedRun {
     fn finish(self: Box<Self>, parting: Parting) -> Finished {
         let mut this = self;
         let mut violations = this.untold();
+        let git_copies = this.launched.take_git_copies();
         let Self { launched, cgroup, mut sweeper, disk_full, told_end, .. } = *this;
         // Everyone inside was gone before the end was told. Where it was not told, they have to be gone first.
+        sweeper.git_copies = git_copies;
         let swept = told_end.then(|| sweeper.sweep());
         // A cgroup can be removed only when the last process is gone.
         match (parting, &cgroup) {
@@ -176,16 +179,28 @@ impl ShimmedRun {
 /// Sets aside what must not be obeyed, also when the run ends in an error.
 pub(crate) struct Sweeper {
     plan: Arc<Plan>,
+    /// Private copies of git's configuration, if the run came to its end and has some.
+    git_copies: Option<OwnedFd>,
     done: bool,
 }
 
 impl Sweeper {
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
-        Self { plan: Arc::clone(plan), done: false }
+        Self { plan: Arc::clone(plan), git_copies: None, done: false }
     }
 
     pub(crate) fn sweep(&mut self) -> Vec<Violation> {
         self.done = true;
+        let mut violations = self.set_aside();
+        if let Some(copies) = self.git_copies.take() {
+            violations.extend(take_over_configs(&self.plan, copies.as_fd()));
+            // A remote that is new can be a repository of the workspace.
+            violations.extend(self.set_aside());
+        }
+        violations
+    }
+
+    fn set_aside(&self) -> Vec<Violation> {
         let (obeyed, unseen) = git_obeys(&self.plan);
         let found = self.plan.files.swept.iter().chain(&obeyed).filter_map(|swept| {
             let Swept { tree, relative, only_with, .. } = swept;
@@ -203,10 +218,53 @@ impl Sweeper {
     }
 }
 
+/// Takes the harmless keys of private copies over into the host's files, and tells which are not.
+fn take_over_configs(plan: &Plan, copies: BorrowedFd<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (number, config) in plan.files.git.configs.iter().enumerate() {
+        let origin = plan.files.git.origin.clone().unwrap_or(Origin::BuiltIn);
+        let told = |what: String| {
+            let grant = Some(Grant::FsWrite(config.relative.clone()));
+            swept_violation(config.path.to_string(), format!("protect ({origin}): {what}"), grant)
+        };
+        let not_taken = |why: String| told(format!("nothing of the command's copy was taken over: {why}"));
+        let copy = match read_copy(copies, number) {
+            Ok(copy) if copy == config.base => continue,
+            Ok(copy) => copy,
+            Err(error) => {
+                violations.push(not_taken(error.to_string()));
+                continue;
+            }
+        };
+        let mut held = Vec::new();
+        let merged = rewrite_config(config.tree.as_path(), &config.relative, |host| {
+            // A tree of its own is what the host's file says, and no command changes that.
+            let judge = |key: &ConfigKey, value: Option<&str>| judge_key(key, value, &|_| false);
+            let ConfigMerge { text, held: kept } = merge_configs(&config.base, host, &copy, &judge, &lists_key)?;
+            held = kept;
+            Ok::<_, ConfigFault>(text)
+        });
+        match merged {
+            Ok(Ok(())) => {}
+            Ok(Err(ConfigFault { line })) => {
+                violations.push(not_taken(format!("line {line} is not a setting of git")));
+            }
+            Err(error) => violations.push(not_taken(error.to_string())),
+        }
+        if let Some((_, why)) = held.first() {
+            const NAMED_MAX: usize = 8;
+            let names: Vec<String> = held.iter().take(NAMED_MAX).map(|(key, _)| format!("`{key}`")).collect();
+            let more = if held.len() > NAMED_MAX { " and more" } else { "" };
+            violations.push(told(format!("not taken over: {}{more}; {why}", names.join(", "))));
+        }
+    }
+    violations
+}
+
 /// What git on the host would obey because of this run, to be set aside; and a violation if that
 /// could not be found out.
 fn git_obeys(plan: &Plan) -> (Vec<Swept>, Option<Violation>) {
-    let GitView { trees, before, missing: _, origin } = &plan.files.git;
+    let GitView { trees, before, configs: _, missing: _, origin } = &plan.files.git;
     let Some((root, origin)) = trees.first().zip(origin.as_ref()) else { return (Vec::new(), None) };
     let obeyed = match obeyed_since(trees, before) {
         Ok(obeyed) => obeyed,

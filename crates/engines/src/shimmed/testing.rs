@@ -184,6 +184,8 @@ pub(crate) mod text {
                     format!("overlay {lower} {upper} {work} {at} {access:?}")
                 }
                 Step::Settle { upper, work, at } => format!("settle {} {} {}", shown(upper), shown(work), shown(at)),
+                Step::Copy { from, at } => format!("copy {} {}", shown(from), shown(at)),
+                Step::Cover { from, at } => format!("cover {} {}", shown(from), shown(at)),
                 Step::Await {} => "await".to_owned(),
                 Step::Withdraw { at } => format!("withdraw {}", shown(at)),
                 Step::Remove { at } => format!("remove {}", shown(at)),

@@ -12,6 +12,7 @@ use super::{landlock, mount, net};
 use crate::keeper::OPEN_FILES;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr;
 
 /// Where in the launch something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -491,6 +492,11 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
             mount::attach_on(tree.as_fd(), mount::locate_below_cwd(at)?.as_fd())?;
             mount::detach_at(from)
         }
+        Step::Copy { from, at } => copy_file(from, at),
+        Step::Cover { from, at } => {
+            let link = mount::clone_link_at(from)?;
+            mount::attach_on(link.as_fd(), mount::locate_entry_below_cwd(at)?.as_fd())
+        }
         Step::Await {} => hands.await_word(),
         Step::Overlay { lower, upper, work, at, access } => {
             let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
@@ -559,9 +565,26 @@ fn stat_of(place: BorrowedFd<'_>) -> Result<libc::stat, Errno> {
 
 /// Mounts a path on itself: with flags of its own, and no longer to be renamed, unlinked or linked from.
 fn self_bind(at: &CStr, flags: u64) -> Result<(), Errno> {
-    let place = mount::locate_below_cwd(at)?;
+    let place = mount::locate_entry_below_cwd(at)?;
     let tree = mount::restricted_tree(place.as_fd(), flags)?;
     mount::attach_on(tree.as_fd(), place.as_fd())
+}
+
+/// Copies a file. A command could have made it larger since it was read, so the copy is bounded.
+fn copy_file(from: &CStr, at: &CStr) -> Result<(), Errno> {
+    const BYTES_MAX: usize = 1 << 20;
+    let source = mount::open_file_below_cwd(from)?;
+    let copy = create(at, 0o644)?;
+    let mut left = BYTES_MAX;
+    while left > 0 {
+        // SAFETY: both descriptors are ours; without an offset the file's own is used.
+        let sent = unsafe { libc::sendfile(copy.as_raw_fd(), source.as_raw_fd(), ptr::null_mut(), left) };
+        match check(sent as i64)? {
+            0 => return Ok(()),
+            bytes => left -= bytes as usize,
+        }
+    }
+    Err(Errno(libc::EFBIG))
 }
 
 fn is_directory(place: BorrowedFd<'_>) -> Result<bool, Errno> {
@@ -629,12 +652,12 @@ fn write_all(file: BorrowedFd<'_>, mut content: &[u8]) -> Result<(), Errno> {
 /// Sets both limits, but never above the hard limit that we came with.
 fn lower_limit(resource: u32, value: u64) -> Result<(), Errno> {
     let mut old = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-    let none = std::ptr::null::<libc::rlimit64>();
+    let none = ptr::null::<libc::rlimit64>();
     // SAFETY: `old` is valid for writing; pid 0 is this process.
     check(unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, none, &raw mut old) })?;
     let value = value.min(old.rlim_max);
     let new = libc::rlimit64 { rlim_cur: value, rlim_max: value };
-    let none = std::ptr::null_mut::<libc::rlimit64>();
+    let none = ptr::null_mut::<libc::rlimit64>();
     // SAFETY: `new` outlives the call.
     check(unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, &raw const new, none) }).map(drop)
 }

@@ -268,6 +268,8 @@ variants!(Step<S>, Step<&'a CStr> {
     18 = Remove { at },
     19 = Settle { upper, work, at },
     20 = Await {},
+    21 = Copy { from, at },
+    22 = Cover { from, at },
 }, S);
 
 impl Put for bool {

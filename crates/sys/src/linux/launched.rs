@@ -92,6 +92,8 @@ pub struct Launched {
     pub(crate) program_tidies: bool,
     /// The table of denials, once there was one.
     denials: Option<Seen>,
+    /// Comes with the end.
+    git_copies: Option<OwnedFd>,
 }
 
 /// How long a program may take to end after its shim.
@@ -125,7 +127,16 @@ pub struct Ended {
 
 impl Launched {
     pub(crate) fn new(shim: Child, control: OwnedFd) -> Self {
-        Self { inner: None, shim, control, master: None, main: None, program_tidies: false, denials: None }
+        Self {
+            inner: None,
+            shim,
+            control,
+            master: None,
+            main: None,
+            program_tidies: false,
+            denials: None,
+            git_copies: None,
+        }
     }
 
     /// Readable when a report waits.
@@ -141,6 +152,11 @@ impl Launched {
     /// The caller's side of the terminal, if the recipe asked for one.
     pub fn take_master(&mut self) -> Option<OwnedFd> {
         self.master.take()
+    }
+
+    /// The directory of private copies of git's configuration, when the end was told.
+    pub fn take_git_copies(&mut self) -> Option<OwnedFd> {
+        self.git_copies.take()
     }
 
     /// The shim's pid on the host.
@@ -162,6 +178,7 @@ impl Launched {
                 return Report::Denied(denial);
             }
             if record.tag == Tag::Ended as u32 {
+                self.git_copies = descriptors[0].take();
                 let status = record.a;
                 return Report::Ended(Ended {
                     code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
@@ -584,6 +601,8 @@ fn step_words(step: &Step) -> (String, &'static str) {
             (format!("find `/{}` mounted {what}: the program that was to do it did not", shown(at)), "statx")
         }
         Step::Place { at, .. } => (format!("show something at `/{}`", shown(at)), "move_mount"),
+        Step::Copy { from, .. } => (format!("copy `/{}`", shown(from)), "sendfile"),
+        Step::Cover { at, .. } => (format!("cover `/{}`", shown(at)), "move_mount"),
         Step::Await {} => ("wait for what the caller makes ready".to_owned(), "recvmsg"),
         Step::Overlay { at, .. } => (format!("lay a private layer over `/{}`", shown(at)), "fsconfig overlay"),
         Step::Settle { at, .. } => (format!("make `/{}` private", shown(at)), "move_mount"),

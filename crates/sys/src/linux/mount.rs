@@ -78,6 +78,25 @@ pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
     open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
 }
 
+/// The same for a path whose last component may be a symbolic link: that itself, not where it leads.
+pub(crate) fn locate_entry_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
+    let resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH;
+    open_how(libc::AT_FDCWD, path, libc::O_PATH | libc::O_NOFOLLOW, resolve)
+}
+
+/// A file below the working directory, to be read; no symbolic link is followed.
+pub(crate) fn open_file_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
+    let resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH;
+    open_how(libc::AT_FDCWD, path, libc::O_RDONLY | libc::O_NONBLOCK, resolve)
+}
+
+/// A detached mount of a symbolic link itself.
+pub(crate) fn clone_link_at(path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | libc::AT_SYMLINK_NOFOLLOW as u32;
+    // SAFETY: `path` outlives the call.
+    check_fd(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })
+}
+
 /// A handle on a path below the working directory, which stands for the root: symbolic links are followed, and neither they
 /// nor `..` lead out.
 pub(crate) fn locate_in_cwd(path: &CStr) -> Result<OwnedFd, Errno> {

@@ -276,6 +276,20 @@ pub enum Step<S = CString> {
         /// Where.
         at: S,
     },
+    /// Copies a small file from below a bind to a private place. No component may be a symbolic link.
+    Copy {
+        /// The file.
+        from: S,
+        /// The private place.
+        at: S,
+    },
+    /// Mounts a private symbolic link over a file below a bind, so that the name leads to where the link does.
+    Cover {
+        /// The link.
+        from: S,
+        /// The file; no component may be a symbolic link.
+        at: S,
+    },
     /// Waits for the caller's word that what the next steps show is there. What they need of the caller comes with it.
     Await {},
     /// Shows a private layer over others, all of them below the root that is built: the trees below stay as they are.
@@ -338,6 +352,10 @@ impl Step {
     pub const HIDDEN_DIRECTORY: &std::ffi::CStr = c"run/polder/hidden-directory";
     /// The same for files.
     pub const HIDDEN_FILE: &std::ffi::CStr = c"run/polder/hidden-file";
+    /// Where private copies of git's configuration are, if there are any; the caller gets it at the end.
+    pub const GIT_COPIES: &std::ffi::CStr = c"run/polder/git";
+    /// The same from anywhere.
+    pub(crate) const GIT_COPIES_AT: &std::ffi::CStr = c"/run/polder/git";
 }
 
 /// Where a bind comes from.

@@ -5,16 +5,19 @@
 //! without following a symlink and without waiting, and every list has a bound. A git dir counts by
 //! its path without symlinks, and only within the trees that the command can write.
 
+use super::call::{check_fd, check_int};
+use super::mount::open_beneath;
 use polder_facts::git::{
     ConfigText, GitDirFacts, GitFacts, GitPart, Named, StateRule, git_part, gitlinks, is_harmless_state, judge_key,
     named,
 };
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{self, File, FileType};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Git dirs of one workspace.
@@ -508,6 +511,91 @@ fn all_names(dir: &Path, names_max: usize) -> io::Result<Vec<(OsString, FileType
     }
     found.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(found)
+}
+
+/// The private copy of a configuration, from the directory that the shim handed over: the command's, so only a regular
+/// file of bounded size counts.
+pub fn read_copy(copies: BorrowedFd<'_>, number: usize) -> io::Result<String> {
+    let directory = open_beneath(copies, &CString::new(number.to_string())?)?;
+    read_config_at(directory.as_fd(), c"config").map(|(text, _)| text)
+}
+
+/// Changes a configuration of the host as git does: under its lock, which is `NAME.lock` beside it, and by a rename.
+/// `change` gets the text and gives a new one, or none to leave it. Mode and owner stay.
+pub fn rewrite_config<E>(
+    tree: &Path,
+    relative: &Path,
+    change: impl FnOnce(&str) -> Result<Option<String>, E>,
+) -> io::Result<Result<(), E>> {
+    let (Some(name), parent) = (relative.file_name(), relative.parent().unwrap_or(Path::new(""))) else {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    };
+    let tree = File::open(tree)?;
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let directory = open_beneath(tree.as_fd(), &CString::new(parent.as_os_str().as_bytes())?)?;
+    let lock_name = [name.as_bytes(), b".lock"].concat();
+    let (name, lock_name) = (CString::new(name.as_bytes())?, CString::new(lock_name)?);
+    let lock = Lock::take(directory.as_fd(), &lock_name)?;
+    let (text, metadata) = read_config_at(directory.as_fd(), &name)?;
+    let changed = match change(&text) {
+        Ok(Some(changed)) => changed,
+        Ok(None) => return Ok(Ok(())),
+        Err(error) => return Ok(Err(error)),
+    };
+    (&lock.file).write_all(changed.as_bytes())?;
+    if lock.file.metadata()?.uid() != metadata.uid() || lock.file.metadata()?.gid() != metadata.gid() {
+        std::os::unix::fs::fchown(&lock.file, Some(metadata.uid()), Some(metadata.gid()))?;
+    }
+    lock.file.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o777))?;
+    lock.rename_to(&name).map(Ok)
+}
+
+/// A lock file of git, removed unless it takes the place of the file.
+struct Lock<'a> {
+    directory: BorrowedFd<'a>,
+    name: &'a CStr,
+    file: File,
+    is_renamed: bool,
+}
+
+impl<'a> Lock<'a> {
+    fn take(directory: BorrowedFd<'a>, name: &'a CStr) -> io::Result<Self> {
+        let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        // SAFETY: the name outlives the call, and the descriptor is borrowed for it.
+        let file = check_fd(i64::from(unsafe { libc::openat(directory.as_raw_fd(), name.as_ptr(), flags, 0o600) }))?;
+        Ok(Self { directory, name, file: file.into(), is_renamed: false })
+    }
+
+    fn rename_to(mut self, name: &CStr) -> io::Result<()> {
+        let directory = self.directory.as_raw_fd();
+        // SAFETY: both names outlive the call, and the descriptor is borrowed for it.
+        check_int(unsafe { libc::renameat(directory, self.name.as_ptr(), directory, name.as_ptr()) })?;
+        self.is_renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            // SAFETY: the name outlives the call, and the descriptor is borrowed for it.
+            unsafe { libc::unlinkat(self.directory.as_raw_fd(), self.name.as_ptr(), 0) };
+        }
+    }
+}
+
+fn read_config_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<(String, fs::Metadata)> {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    // SAFETY: the name outlives the call, and the descriptor is borrowed for it.
+    let file = check_fd(i64::from(unsafe { libc::openat(directory.as_raw_fd(), name.as_ptr(), flags) }))?;
+    let file = File::from(file);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > CONFIG_BYTES_MAX {
+        return Err(io::Error::other("it is no regular file of at most 256 KiB"));
+    }
+    let mut text = String::new();
+    file.take(CONFIG_BYTES_MAX).read_to_string(&mut text)?;
+    Ok((text, metadata))
 }
 
 /// A small regular file as text.

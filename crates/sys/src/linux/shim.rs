@@ -4,13 +4,13 @@
 //! for whatever reason, the kernel kills all that is left inside. It is not dumpable, so the command neither sees nor
 //! traces it; signals from inside do not reach it because all are blocked.
 
-use super::call::{Errno, check, check_fd, check_int};
+use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::child::{
     Failure, Handed, Held, Stage, at, build, finish, give_up, limit_descriptors, make, number_of, prepare,
 };
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::listener::Listener;
-use super::recipe::{NetNamespace, Swept};
+use super::recipe::{NetNamespace, Step, Swept};
 use super::syscalls::{self, Observe};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
@@ -92,7 +92,11 @@ impl Sweep<'_> {
         }
         // A caller that hears of the end does the rest, on the host's side, unless it is killed before it can. Until it
         // is gone there is no hurry: our own end is the work of taking the namespaces apart, which it does not wait for.
-        if last.is_some_and(|record| wire::send(control, &record, &[]).is_ok())
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        let copies = open_at(Step::GIT_COPIES_AT, flags, 0);
+        let copies = copies.as_ref().map_or([-1], |copies| [copies.as_raw_fd()]);
+        let copies = if copies == [-1] { &[][..] } else { &copies[..] };
+        if last.is_some_and(|record| wire::send(control, &record, copies).is_ok())
             && wire::hears_before_end(control, Tag::Tidy)
         {
             exit(0)

@@ -87,7 +87,13 @@ fn every_mount_point_is_made_before_it_is_used() {
                     continue;
                 }
                 // Below a bind or below /proc: the host has them.
-                Step::Protect { .. } | Step::Pin { .. } | Step::Hide { .. } | Step::Held { .. } | Step::Await {} => {
+                Step::Protect { .. }
+                | Step::Pin { .. }
+                | Step::Hide { .. }
+                | Step::Held { .. }
+                | Step::Await {}
+                | Step::Copy { .. }
+                | Step::Cover { .. } => {
                     continue;
                 }
                 Step::Place { .. } | Step::Same { .. } | Step::Settle { .. } => {
