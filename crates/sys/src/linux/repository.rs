@@ -179,6 +179,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             if kind.is_symlink() {
+                self.linked(&path, &text, part, top.as_deref())?;
                 obeyed.push((below, "it is a symlink in a repository, and git writes through it"));
                 continue;
             }
@@ -212,6 +213,23 @@ impl<'a> Search<'a> {
         }
         self.seen.push(SeenDir { path, top, obeyed, configs });
         Ok(())
+    }
+
+    /// Follows a symlink that stands for a part of a git dir.
+    fn linked(&mut self, path: &Path, name: &str, part: GitPart, top: Option<&Path>) -> io::Result<()> {
+        if matches!(part, GitPart::Data | GitPart::State(_)) {
+            return Ok(());
+        }
+        let end = self.reach(path, Path::new(name));
+        match part {
+            GitPart::Config => match read_text(&end, CONFIG_BYTES_MAX) {
+                Some(config) => self.configuration(&end, &config, top.unwrap_or(path)),
+                None => Ok(()),
+            },
+            GitPart::Container => self.container(&end, name),
+            _ if self.is_ours(&end) && end.is_dir() => self.links_below(&end),
+            _ => Ok(()),
+        }
     }
 
     /// A directory in which some names are data and others are not.
