@@ -72,7 +72,9 @@ pub fn named(text: &[u8]) -> Vec<Named> {
             ("include" | "includeif", "path") => found.push(Named::BesideConfiguration(path().into())),
             ("core", "hookspath") => found.push(Named::Hooks(path().into())),
             ("remote", "url" | "pushurl") | ("branch", "remote" | "pushremote") => {
-                found.extend(is_local_address(path()).map(|path| Named::Repository(path.into())));
+                // Without a slash it is the name of a remote.
+                let local = is_local_address(path()).filter(|path| path.contains('/'));
+                found.extend(local.map(|path| Named::Repository(path.into())));
             }
             // An alias is a command of git, or with `!` one of a shell.
             ("alias", _) if !plain.starts_with('!') => {}
