@@ -8,6 +8,7 @@ mod generate;
 mod machine;
 mod order;
 mod run;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ cargo xtask VERB
   daemons -- COMMAND     run a command while container daemons of its own are up (DOCKER_HOST, CONTAINER_HOST)
   bench start|work|workspace|streams  measure, side by side, and print a table (--write keeps it in docs/bench/)
   bench start --engines  the start of every engine that works here, in one table
+  soak kill [--engine ID] [--kills N] [--user]  kill runs at random times and count what they leave
   order                  list the functions that a run passes through, for the linker to put them side by side
   generate               write the generated files anew: schemas, man pages, filters, the page of engines
 ";
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Some("daemons") => daemons::with(rest),
         Some(daemons::KEEPER) => daemons::keep(),
         Some("bench") => bench::bench(rest),
+        Some("soak") => soak::soak(rest),
         Some("order") => order::order(),
         Some("generate") => generate::all(),
         _ => {

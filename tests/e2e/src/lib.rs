@@ -9,6 +9,7 @@ mod daemon;
 mod hold;
 mod place;
 mod registry;
+mod soak;
 mod terminal;
 mod without;
 
@@ -16,5 +17,6 @@ pub use daemon::{Daemon, daemons, docker, image, with_daemons, with_runtime};
 pub use hold::{Held, hold, pause, until};
 pub use place::{Place, Said, binary, golden, is_root};
 pub use registry::Registry;
+pub use soak::{SoakReport, soak_kill};
 pub use terminal::on_a_terminal;
 pub use without::{Lack, without};
