@@ -254,9 +254,10 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /workspace/.git/config
             protected   /workspace/.git/hooks
             pinned      /workspace/.git
+            set-aside   /workspace/HEAD
+            set-aside   /workspace/HEAD
             set-aside   /workspace/.git/commondir
             set-aside   /workspace/.git/config.worktree
-            set-aside   /workspace/HEAD
             set-aside   /workspace/polder.yaml
             set-aside   /workspace/polder.toml
             set-aside   /workspace/.visor.yaml
@@ -272,8 +273,9 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /workspace/.git/config.worktree
             protected   /workspace/.git/hooks
             pinned      /workspace/.git
-            set-aside   /workspace/.git/commondir
             set-aside   /workspace/HEAD
+            set-aside   /workspace/HEAD
+            set-aside   /workspace/.git/commondir
             set-aside   /workspace/polder.yaml
             set-aside   /workspace/polder.toml
             set-aside   /workspace/.visor.yaml
@@ -321,9 +323,10 @@ fn a_linked_worktree_shows_its_repository_and_holds_what_git_obeys() {
             protected   /workspace/.git
             pinned      /home/u/main/.git/worktrees
             pinned      /home/u/main/.git/worktrees/side
+            set-aside   /workspace/HEAD
+            set-aside   /workspace/HEAD
             set-aside   /home/u/main/.git/commondir
             set-aside   /home/u/main/.git/config.worktree
-            set-aside   /workspace/HEAD
             set-aside   /workspace/polder.yaml
             set-aside   /workspace/polder.toml
             set-aside   /workspace/.visor.yaml
