@@ -34,6 +34,7 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     if planned.steps().is_empty() {
         return Err(Failure::new("the configuration has no steps; write some below `steps:`"));
     }
+    planned.notices().iter().for_each(|notice| say(&format!("warning: {notice}")));
     if let Some(text) = planned.unread() {
         if json && !dry_run {
             print_json(&json!({"type": "warning", "text": text}))?;

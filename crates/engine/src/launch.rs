@@ -7,6 +7,7 @@ use polder_sys::Terminal;
 use std::any::Any;
 use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What surrounds a run.
@@ -26,6 +27,9 @@ pub struct Services<'a> {
     pub lookout: &'a mut dyn Lookout,
     /// What the run shares with others, where it is one of several.
     pub session: Option<Session>,
+    /// The record of what the run sets aside: held open until nothing of the sandbox is left. The
+    /// shim empties it when it has set everything aside without the caller.
+    pub record: Option<OwnedFd>,
 }
 
 /// What happens where an engine can make no terminal.
@@ -172,6 +176,17 @@ pub struct Finished {
     pub violations: Vec<Violation>,
     /// What could not be removed or put back, for people.
     pub warnings: Vec<String>,
+    /// Files that the command wrote, that programs on the host would obey, and that are still there.
+    pub not_set_aside: Vec<NotSetAside>,
+}
+
+/// A file that should have been set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotSetAside {
+    /// Where it is on the host.
+    pub path: PathBuf,
+    /// The kernel's answer.
+    pub reason: String,
 }
 
 /// Why a command did not start. Whatever had been built is gone again.

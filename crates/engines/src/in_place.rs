@@ -69,7 +69,7 @@ pub(crate) fn launch(
     held: impl Send + 'static,
 ) -> Result<Box<dyn Running>, LaunchError> {
     let Started { candidates, argv, env } = started;
-    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _, record: _ } = services;
     // A tree in place cannot be kept apart; such a plan does not come to this.
     if layers.is_some() {
         let error = std::io::Error::other("layers were prepared for an engine that works in place");
@@ -156,6 +156,6 @@ impl Running for KeptRun {
         let Self { kept, held } = *self;
         drop(kept);
         drop(held);
-        Finished { limit: None, violations: Vec::new(), warnings: Vec::new() }
+        Finished { limit: None, violations: Vec::new(), warnings: Vec::new(), not_set_aside: Vec::new() }
     }
 }

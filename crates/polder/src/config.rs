@@ -5,12 +5,12 @@ use crate::error::Error;
 use crate::records::{self, Records};
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
-    Ask, AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PathPattern, Policy, Scope,
-    Trust, Workdir, WorkspaceMode, asks, find_in, find_project, load, parse, resolve, seal,
+    Ask, AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PROJECT_NAMES, PathPattern,
+    Policy, Scope, Trust, Workdir, WorkspaceMode, asks, find_in, find_project, load, parse, resolve, seal,
 };
 use polder_run::caches;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 const SYSTEM_DIRECTORY: &str = "/etc/polder";
@@ -33,6 +33,8 @@ pub struct Said {
     pub layers: Layers,
     /// What paths are relative to.
     pub scope: Scope,
+    /// What was done before they were read, for people.
+    pub notices: Vec<String>,
 }
 
 /// Reads everything that speaks about runs in `directory`.
@@ -100,7 +102,7 @@ pub fn read(
         .iter()
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
         .collect();
-    Ok(Said { layers: Layers { documents, environment, overrides }, scope })
+    Ok(Said { layers: Layers { documents, environment, overrides }, scope, notices: Vec::new() })
 }
 
 impl Said {
@@ -172,6 +174,19 @@ impl Said {
                 policy.protect.push(rule);
             }
         }
+        // The next run obeys these, too. A name in the project's own list is protected by the plan.
+        for path in self.layers.files() {
+            let resolved = caches::resolved(path);
+            for path in [path, resolved.as_path()] {
+                let own = path.parent() == Some(root)
+                    && PROJECT_NAMES.iter().any(|name| path.file_name() == Some(OsStr::new(name)));
+                let shown = places.iter().map(PathBuf::as_path).chain([root]);
+                let reached = !own && shown.clone().any(|shown| path.starts_with(shown));
+                if let Some(text) = path.to_str().filter(|_| reached) {
+                    policy.protect.push(Sourced::built_in(PathPattern(text.to_owned())));
+                }
+            }
+        }
         // The run of one sandbox must not say what is started beside the command of another one.
         let used = policy.image.as_ref().map(|image| image.origin.clone());
         for Sourced { value: file, origin } in self.layers.compose_files() {
@@ -192,6 +207,12 @@ impl Said {
     /// Everything that the project's file asks for beyond its own tree.
     pub fn asks(&self) -> Vec<Ask> {
         asks(&self.layers, &polder_engines::vocabulary(), &self.scope)
+    }
+
+    /// The files that say what a run may do, with those that start something beside it.
+    pub(crate) fn obeyed_files(&self) -> Vec<PathBuf> {
+        let compose = self.layers.compose_files().into_iter().map(|file| file.value);
+        self.layers.files().into_iter().map(Path::to_owned).chain(compose).collect()
     }
 
     /// The project's file, if there is one.

@@ -3,7 +3,7 @@
 use polder_facts::Origin;
 use polder_policy::{Faults, ResolveError};
 use polder_run::caches::StoreError;
-use polder_run::{PrepareError, RunError, Unfit};
+use polder_run::{LeftoverError, PrepareError, RunError, Unfit};
 
 /// Why a command did not run. Whatever had been built is gone again.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum Error {
     /// The sandbox could not be started or watched.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// An earlier run, or one that goes on, left what this one must not obey.
+    #[error(transparent)]
+    Leftover(#[from] LeftoverError),
     /// What is kept between runs cannot be looked at.
     #[error(transparent)]
     Caches(#[from] StoreError),

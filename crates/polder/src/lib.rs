@@ -64,6 +64,7 @@ pub mod deeds;
 mod error;
 mod events;
 pub mod json;
+mod leftovers;
 mod noting;
 mod planned;
 pub mod records;

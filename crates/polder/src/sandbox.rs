@@ -1,8 +1,9 @@
 //! Saying what a command may do.
 
-use crate::config::{self, Files, Said};
+use crate::config::{Files, Said};
 use crate::credentials::{self, Placed};
 use crate::error::Error;
+use crate::leftovers;
 use crate::planned::Planned;
 use crate::service::{self, ServiceName};
 use crate::session::Session;
@@ -11,6 +12,7 @@ use crate::trust;
 use polder_facts::{Grant, Guarantee, GuestPath, HostPath, Origin, Sourced};
 use polder_plan::LENT;
 use polder_policy::{Access, Bind, Fault, Faults, NetworkMode, Overrides, PathPattern, Policy};
+use polder_run::LeftoverMode;
 use polder_secrets::Keeper;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -305,7 +307,8 @@ impl Sandbox {
     }
 
     fn said(&self) -> Result<Said, Error> {
-        config::read(&self.directory, &self.files, &self.environment, self.overrides.clone())
+        let mode = if self.only_looks { LeftoverMode::Look } else { LeftoverMode::SetAside };
+        leftovers::read_settled(&self.directory, &self.files, &self.environment, &self.overrides, mode)
     }
 
     pub(crate) fn plan_by(&self, said: &Said, command: &[OsString]) -> Result<Planned, Error> {
@@ -322,7 +325,10 @@ impl Sandbox {
             None => policy,
         };
         let Placed { policy: placed, secrets } = credentials::placed(&policy, &self.keeper, &self.environment)?;
-        let prepared = polder_run::prepare(&placed, command, root, start, self.environment.clone())?;
+        let mut prepared = polder_run::prepare(&placed, command, root, start, self.environment.clone())?;
+        if let Ok(chosen) = &mut prepared.chosen {
+            chosen.notices.clone_from(&said.notices);
+        }
         let recorder = said.recorder(&self.environment);
         Ok(Planned::new(prepared, policy, recorder, secrets))
     }

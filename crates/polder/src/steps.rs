@@ -53,6 +53,7 @@ pub struct PlannedSteps {
     around: Around,
     /// Keys of theirs that only another tool reads.
     unread: Vec<Sourced<String>>,
+    notices: Vec<String>,
 }
 
 /// What surrounds all of them.
@@ -188,7 +189,8 @@ impl PlannedSteps {
         let at_once = at_once.max(1);
         let mut unread = said.layers.unread();
         unread.extend(graph.nodes.iter().flat_map(|node| all[node.step].unread.clone()));
-        Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around, unread })
+        let notices = said.notices.clone();
+        Ok(Self { graph, steps: planned, at_once, asked: asked.clone(), around, unread, notices })
     }
 
     /// The steps, in the order in which they are told.
@@ -211,6 +213,11 @@ impl PlannedSteps {
         })
     }
 
+    /// What was done before the files were read, for people.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
     /// How many run at once.
     pub const fn at_once(&self) -> usize {
         self.at_once
@@ -218,7 +225,7 @@ impl PlannedSteps {
 
     /// Refuses everything when one of the steps could not run: a run that begins must not find that out in its middle.
     pub fn judged(self) -> Result<Self, Error> {
-        let Self { graph, steps, at_once, asked, around, unread } = self;
+        let Self { graph, steps, at_once, asked, around, unread, notices } = self;
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
         for step in steps {
             let PlannedStep { work, policy, planned, services, scope_env, waits_for } = step;
@@ -235,7 +242,7 @@ impl PlannedSteps {
             }
         }
         if refused.is_empty() {
-            Ok(Self { graph, steps: kept, at_once, asked, around, unread })
+            Ok(Self { graph, steps: kept, at_once, asked, around, unread, notices })
         } else {
             Err(Error::Steps(refused))
         }

@@ -122,6 +122,12 @@ impl Layers {
         self.documents.iter().find(|document| document.level == Level::Project)
     }
 
+    /// The paths of the project's file, of one that the user named, and of those they extend.
+    pub fn files(&self) -> Vec<&Path> {
+        let near = |document: &&Document| matches!(document.level, Level::Project | Level::Explicit);
+        self.chain().into_iter().filter(near).map(Document::path).collect()
+    }
+
     /// Keys of files that only another tool reads.
     pub fn unread(&self) -> Vec<Sourced<String>> {
         self.chain().into_iter().flat_map(|document| document.unread.clone()).collect()

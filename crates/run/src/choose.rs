@@ -20,6 +20,8 @@ pub struct Chosen {
     pub reason: String,
     /// The engines that `auto` tried before this one, each with why it was not taken.
     pub passed_over: Vec<Unfit>,
+    /// What was done before the plan was made, for people.
+    pub notices: Vec<String>,
 }
 
 /// Why no engine may start the plan.
@@ -129,7 +131,7 @@ fn choose_among<E>(
             Ok(fitted) => {
                 let reasons = passed_over.iter().map(Unfit::in_short);
                 let reason = std::iter::once(reason.to_owned()).chain(reasons).collect::<Vec<_>>().join("; ");
-                return Ok((plan, Ok(Chosen { engine, fitted, reason, passed_over })));
+                return Ok((plan, Ok(Chosen { engine, fitted, reason, passed_over, notices: Vec::new() })));
             }
             Err(unfit) => passed_over.push(unfit),
         }

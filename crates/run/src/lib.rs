@@ -17,6 +17,7 @@ mod relay;
 mod restart;
 mod runner;
 mod streams;
+mod sweep_record;
 mod watch;
 mod workspace;
 mod worktree;
@@ -30,5 +31,8 @@ pub use polder_engine::{HeadStart, Parting, Session};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use restart::{Next, Patience, Restart};
 pub use streams::{StreamError, StreamName, Streams};
+pub use sweep_record::{
+    LeftoverError, LeftoverMode, check_obeyed, make_sweep_records, settle_leftovers, sweep_records_in,
+};
 pub use watch::{RunError, Supervision, run};
 pub use workspace::WorkspaceError;

@@ -10,13 +10,15 @@ use crate::filling::Filling;
 use crate::outlet::EventOutlet;
 use crate::relay::{Part, Relay};
 use crate::streams::{Connected, StreamError, Streams, connect};
+use crate::sweep_record::{SweepRecord, sweep_records_in};
 use crate::workspace::{Apart, Held, WorkspaceError};
 use polder_cache::ClaimError;
 use polder_engine::{
-    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, NoTerminal, Notice, Parting, Promised, Report, Running,
-    Services, Session,
+    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, NoTerminal, NotSetAside, Notice, Parting, Promised, Report,
+    Running, Services, Session,
 };
-use polder_facts::{Ending, Event, EventKind, LimitKind, Outcome, RunId, Usage, Violation};
+use polder_facts::{Ending, Event, EventKind, HostFacts, LimitKind, Outcome, RunId, Usage, Violation};
+use polder_plan::Swept;
 use polder_sys::streams::Direction;
 use polder_sys::wait::{self, Signals};
 use std::io;
@@ -67,14 +69,25 @@ pub enum RunError {
     /// Waiting for the command failed.
     #[error("cannot watch the run")]
     Watch(#[from] io::Error),
+    /// The command left files that programs on the host would obey.
+    #[error("{}", not_set_aside(files, *remembered))]
+    NotSetAside {
+        /// The files.
+        files: Vec<NotSetAside>,
+        /// Whether the next run in the tree will know of them.
+        remembered: bool,
+    },
 }
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
     let Supervision { signals, ahead, session, parting, outlets, sink } = supervision;
-    let Chosen { engine, fitted, reason, passed_over: _ } = chosen;
+    let Chosen { engine, fitted, reason, passed_over: _, notices } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
+    for notice in notices {
+        let _ = teller.tell(EventKind::Warning(notice));
+    }
     for accepted in fitted.accepted() {
         let _ =
             teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
@@ -97,6 +110,18 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         let _ = teller.tell(EventKind::Warning(warning));
     }
 
+    let swept = engine.sets_aside(fitted.plan());
+    let record = match remember(fitted.host(), &swept) {
+        Ok(record) => record,
+        Err(error) => {
+            let _ = teller.tell(EventKind::Warning(format!(
+                "what this run leaves could not be remembered if it were killed: {error}; \
+                 set XDG_STATE_HOME to a directory that can be written"
+            )));
+            None
+        }
+    };
+
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();
     let mut lookout = Before { teller: &mut teller, signals, interrupted: None, resized: false };
@@ -109,7 +134,17 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         }
         None => None,
     };
-    let services = Services { stdio, terminal, no_terminal, ahead, layers: promised, lookout: &mut lookout, session };
+    let shared = record.as_ref().map(SweepRecord::share).transpose()?;
+    let services = Services {
+        stdio,
+        terminal,
+        no_terminal,
+        ahead,
+        layers: promised,
+        lookout: &mut lookout,
+        session,
+        record: shared,
+    };
     let plan = Arc::clone(fitted.plan());
     let launched = engine.launch(fitted, services);
     let resized = lookout.resized;
@@ -119,6 +154,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         Ok(running) => running,
         Err(error) => {
             let ended = held.map(Held::end).transpose();
+            if let Some(record) = record {
+                record.end_unlaunched();
+            }
             let outcome = not_launched(error, &|| engine.not_executed(&plan), &mut teller)?;
             ended?;
             return Ok(outcome);
@@ -149,6 +187,10 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     };
     let ended = watch.until_ended(running.as_mut(), &mut teller)?;
     let finished = running.finish(parting);
+    let remembered = record.is_some();
+    if let Some(record) = record.filter(|_| finished.not_set_aside.is_empty()) {
+        record.end();
+    }
     drop(claim);
     // Every process that could write is gone. A descriptor of the pipe may have been passed on to a
     // process elsewhere, so only the bytes that are there now count, not the end of the pipe.
@@ -172,6 +214,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if let Some(held) = held {
         let _ = teller.tell(held.end()?);
     }
+    if !finished.not_set_aside.is_empty() {
+        return Err(RunError::NotSetAside { files: finished.not_set_aside, remembered });
+    }
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
         tracing::info!(target: "polder::sandbox", limit = limit.name(), "limit");
@@ -187,6 +232,29 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     watch.await_readers()?;
     delivered?;
     Ok(outcome)
+}
+
+/// Writes down what a run sets aside, for the next one in the same tree.
+fn remember(host: &HostFacts, swept: &[Swept]) -> io::Result<Option<SweepRecord>> {
+    if swept.is_empty() {
+        return Ok(None);
+    }
+    let kept = host.caches.kept.as_deref().ok_or_else(|| io::Error::other("there is no home directory"))?;
+    SweepRecord::begin(&sweep_records_in(kept), swept)
+}
+
+/// The files, why they are still there, and what to do.
+fn not_set_aside(files: &[NotSetAside], remembered: bool) -> String {
+    let lines = files.iter().map(|NotSetAside { path, reason }| {
+        format!("`{}` was made by the command and could not be set aside: {reason}", path.display())
+    });
+    let until = if remembered {
+        "polder does not run in this tree until it is gone"
+    } else {
+        "do so before polder or git works in this tree: this could not be remembered"
+    };
+    let remedy = format!("  remedy: look at it, then move it away or remove it; {until}");
+    lines.chain([remedy]).collect::<Vec<_>>().join("\n")
 }
 
 /// Why there was no launch. The engine hands on what kept the workspace from being made.

@@ -1,7 +1,7 @@
 //! Starting bwrap and, through it, the shim. Thin: everything was decided before.
 
 use super::find::{self, Found};
-use super::lower::{Argument, Lowered, Tie, lower};
+use super::lower::{Argument, Lowered, lower};
 use super::trial;
 use crate::shimmed::{ShimmedRun, c, describe, made_layers, make_cgroup, setup};
 use polder_engine::{Fitted, LaunchError, LaunchFailure, Running, Services};
@@ -18,16 +18,16 @@ use std::path::Path;
 const OURS: u64 = 2;
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _, record } = services;
     let (plan, host) = (fitted.plan(), fitted.host());
     let writable = plan.files.shown.iter().filter(|shown| shown.access == Access::ReadWrite);
     let writable: Vec<&Path> = writable.map(|shown| shown.host.as_path()).collect();
     let Found { path, .. } = find::find(host, &writable)
         .map_err(|missing| setup(std::io::Error::other(missing.to_string()), Some(trial::install_line())))?;
-    let tie = if polder_sys::wait::is_main_thread() { Tie::Thread } else { Tie::Socket };
     let (layers, kept) = made_layers(plan, layers)?;
+    let kept = kept.or(record);
     let Lowered { arguments, outer, apart, layered, laid, shown, masks, scratch_bytes, inside } =
-        lower(&fitted, layers.as_ref(), terminal, tie);
+        lower(&fitted, layers.as_ref(), terminal);
     let mut held = Vec::new();
     let mut same = |(path, at): (CString, CString)| {
         let located = polder_sys::locate(&path).map_err(|errno| {

@@ -49,15 +49,6 @@ pub(super) enum Argument {
     Copy { from: CString, at: CString },
 }
 
-/// What ends bwrap when its caller is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
-    /// The kernel, because the thread that starts it lives as long as the caller does.
-    Thread,
-    /// The end of the control socket, which ends the shim, and that bwrap.
-    Socket,
-}
-
 /// Where what is shown below something else waits for the shim to put it in its place.
 const WAITING: &str = "/run/polder/shown";
 
@@ -69,7 +60,7 @@ const CAPABILITIES: [&str; 3] = ["CAP_SETPCAP", "CAP_SYS_ADMIN", "CAP_SYS_RESOUR
 /// and bits, by the rights of whoever laid them.
 const LAYING: [&str; 4] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"];
 
-pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>, tie: Tie) -> Lowered {
+pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<Terminal>) -> Lowered {
     let plan = fitted.plan();
     let identity = identity(fitted);
     let net = match plan.network.value.mode {
@@ -77,7 +68,7 @@ pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<T
         // Restricted never becomes a `Fitted` without a broker; if it did, nothing must be open.
         NetworkMode::None | NetworkMode::Restricted => Net::Own,
     };
-    let mut list = List::new(net, tie, plan.identity.hostname);
+    let mut list = List::new(net, plan.identity.hostname);
     for capability in LAYING.iter().filter(|_| layers.is_some()) {
         list.words(["--cap-add", capability]);
     }
@@ -155,7 +146,7 @@ pub(super) fn lower(fitted: &Fitted, layers: Option<&Layers>, terminal: Option<T
 
 /// The least that shows whether bwrap and the shim work here: the system's programs, and nothing else.
 pub(super) fn lower_trial(system: &[SystemPath]) -> (Vec<Argument>, Vec<&'static str>, Vec<Step>) {
-    let mut list = List::new(Net::Own, Tie::Socket, "polder");
+    let mut list = List::new(Net::Own, "polder");
     list.skeleton();
     for entry in system {
         match &entry.entry {
@@ -221,7 +212,7 @@ struct List {
 }
 
 impl List {
-    fn new(net: Net, tie: Tie, hostname: &str) -> Self {
+    fn new(net: Net, hostname: &str) -> Self {
         let mut list = Self { arguments: Vec::new(), made: BTreeSet::new() };
         for kind in ["user", "pid", "ipc", "uts", "cgroup"] {
             list.word(format!("--unshare-{kind}"));
@@ -230,9 +221,9 @@ impl List {
             list.word("--unshare-net");
         }
         list.words(["--hostname", hostname, "--new-session", "--as-pid-1", "--chdir", "/"]);
-        if tie == Tie::Thread {
-            list.word("--die-with-parent");
-        }
+        // Without `--die-with-parent`: bwrap's first process inside waits for the other one to map its
+        // ids, and sleeps for ever where that one is killed before (bubblewrap 0.8.0, `child_wait_fd`).
+        // The end of the control socket ends the shim, and that ends bwrap.
         // Started by root, bwrap would keep every capability for what it starts.
         list.words(["--cap-drop", "ALL"]);
         for capability in CAPABILITIES {

@@ -29,9 +29,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ELOOP: i32 = 40;
 
 pub(super) fn launch(kind: Kind, fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, no_terminal, ahead: _, layers, lookout, session } = services;
+    let Services { stdio, terminal, no_terminal, ahead: _, layers, lookout, session, record } = services;
     let plan = fitted.plan();
     let (layers, kept) = made_layers(plan, layers)?;
+    let kept = kept.or(record);
     // Before anything is made: what is wrong with it is said first.
     let project = compose::read(plan, fitted.host())?;
     let client = connect(kind, fitted.host(), Some(plan))?;
@@ -165,7 +166,7 @@ impl Running for Contained {
     fn finish(self: Box<Self>, _: Parting) -> Finished {
         let Self { run, before, opened, words } = *self;
         // There may be a container to remove: nobody leaves early.
-        let Finished { limit, violations, mut warnings } = run.finish(Parting::Wait);
+        let Finished { limit, violations, mut warnings, not_set_aside } = run.finish(Parting::Wait);
         let reached = opened.container.watched().counted().since(before);
         drop(opened);
         warnings.extend(words.take());
@@ -175,6 +176,6 @@ impl Running for Contained {
             reached if reached.pids => Some(LimitKind::Pids),
             _ => None,
         };
-        Finished { limit, violations, warnings }
+        Finished { limit, violations, warnings, not_set_aside }
     }
 }

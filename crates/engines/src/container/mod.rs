@@ -39,7 +39,7 @@ use crate::shimmed;
 use kind::Kind;
 use polder_engine::{About, Availability, Engine, EngineClass, Fit, Fitted, LaunchError, Running, Services};
 use polder_facts::{HostFacts, Violation};
-use polder_plan::Plan;
+use polder_plan::{Plan, Swept};
 
 /// The engine, by either of its daemons.
 pub(crate) struct Containers(Kind);
@@ -101,6 +101,11 @@ impl Engine for Containers {
 
     fn fit(&self, plan: &Plan, host: &HostFacts) -> Fit {
         fit::fit(self.0, self.class(), plan, host)
+    }
+
+    // In a kernel of its own a run is not kept from making reserved names; they are set aside, too.
+    fn sets_aside(&self, plan: &Plan) -> Vec<Swept> {
+        apart::sweeping(plan).files.swept
     }
 
     fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {

@@ -6,6 +6,7 @@ use crate::shimmed::{Call, Program, find, launch_by, setup, trial, tried};
 use polder_engine::{Availability, Fitted, LaunchError, Running, Services};
 use polder_facts::HostFacts;
 use std::ffi::CString;
+use std::os::fd::AsFd;
 
 /// The shim, the program, and its own first process inside.
 const BESIDE: u64 = 3;
@@ -28,7 +29,7 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _, record } = services;
     let failed = |text: String, remedy| setup(std::io::Error::other(text), remedy);
     // It cannot lay one layer over another; such a plan does not come to this.
     if layers.is_some() {
@@ -36,7 +37,7 @@ pub(super) fn launch(fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn 
     }
     let Lowered { arguments, inside } = lower(fitted, terminal).map_err(|error| failed(error.to_string(), None))?;
     let program = find(PROGRAM, fitted.host(), Some(fitted.plan())).map_err(|reason| failed(reason, Some(remedy())))?;
-    launch_by(&call(program, arguments), fitted, &inside, &stdio, None, BESIDE)
+    launch_by(&call(program, arguments), fitted, &inside, &stdio, record.as_ref().map(AsFd::as_fd), BESIDE)
 }
 
 fn call(program: Program, arguments: Vec<CString>) -> Call {

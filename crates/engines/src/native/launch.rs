@@ -8,7 +8,7 @@ use polder_sys::cgroup::Cgroup;
 use polder_sys::{NetNamespace, Recipe, Step};
 
 pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, no_terminal: _, ahead, layers, lookout, session } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead, layers, lookout, session, record } = services;
     let layers = layers_of(fitted.plan(), layers)?;
     let Lowered { ground, inside } = lower(&fitted, layers.as_ref().map(|promised| &promised.layers), terminal);
     // The shim is one of those that are counted.
@@ -18,7 +18,7 @@ pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn R
         NetNamespace::Shared => Some(network::of(session.as_ref(), lookout, ground.identity)?),
         NetNamespace::Own | NetNamespace::Host => None,
     };
-    let recipe = Recipe { ground, inside, cgroup: entrance, stdio, kept: None };
+    let recipe = Recipe { ground, inside, cgroup: entrance, stdio, kept: record };
     // A run that was to have layers never goes without them.
     if recipe.ground.steps.contains(&Step::Await {}) != layers.is_some() {
         return Err(setup(std::io::Error::other("the layers have no place in what is to be built"), None));

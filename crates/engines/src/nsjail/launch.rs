@@ -26,8 +26,9 @@ pub(super) fn probe(host: &HostFacts) -> Availability {
 }
 
 pub(super) fn launch(fitted: &Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
-    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _ } = services;
+    let Services { stdio, terminal, no_terminal: _, ahead: _, layers, lookout: _, session: _, record } = services;
     let (layers, kept) = made_layers(fitted.plan(), layers)?;
+    let kept = kept.or(record);
     let Lowered { staging, configuration, inside } = lower(fitted, layers.as_ref(), terminal);
     let program = find(PROGRAM, fitted.host(), Some(fitted.plan()))
         .map_err(|reason| setup(std::io::Error::other(reason), Some(remedy())))?;

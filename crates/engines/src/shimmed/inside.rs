@@ -77,11 +77,16 @@ fn observation(plan: &Plan) -> Option<Observation> {
 }
 
 fn swept(swept: &polder_plan::Swept) -> Swept {
-    let path = swept.path.as_os_str();
-    let mut aside = path.to_owned();
-    aside.push(polder_plan::Swept::SUFFIX);
-    let beside = |name: &String| c(Path::new(path).with_file_name(name));
-    Swept { path: c(path), aside: c(aside), only_with: swept.only_with.iter().map(beside).collect() }
+    let parent = swept.relative.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let depth = swept.relative.components().count();
+    let tree = swept.path.as_path().ancestors().nth(depth).unwrap_or(Path::new("/"));
+    Swept {
+        tree: c(tree),
+        parent: c(parent.unwrap_or(Path::new("."))),
+        name: c(swept.relative.file_name().unwrap_or_default()),
+        suffix: c(polder_plan::Swept::SUFFIX),
+        only_with: swept.only_with.iter().map(c).collect(),
+    }
 }
 
 /// The same view once more, for a mechanism that knows nothing of mounts.

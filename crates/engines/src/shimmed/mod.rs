@@ -24,4 +24,4 @@ pub(crate) use layers::{Brought, await_layers, bring_layers, lay_layers, layer_p
 pub(crate) use masks::{GitConfigs, hides, identity, masks, relative};
 pub(crate) use places::{DEVICE_LINKS, DEVICES, has_private_home, var_tmp_holds_mounts};
 pub(crate) use program::{Call, Program, find, launch_by, trial, tried};
-pub(crate) use run::{ShimmedRun, Sweeper, describe, setup};
+pub(crate) use run::{ShimmedRun, SweepOutcome, Sweeper, describe, setup};

@@ -1,7 +1,7 @@
 //! A command under our shim, from its start to its end. Thin: everything was decided before.
 
 use super::denied::violation;
-use polder_engine::{Ended, Finished, LaunchError, LaunchFailure, Parting, Report, Running};
+use polder_engine::{Ended, Finished, LaunchError, LaunchFailure, NotSetAside, Parting, Report, Running};
 use polder_facts::git::{ConfigFault, ConfigKey, ConfigMerge, judge_key, lists_key, merge_configs};
 use polder_facts::{Action, Grant, HostPath, LimitKind, Origin, Violation};
 use polder_plan::{GitView, Plan, Swept};
@@ -111,7 +111,8 @@ impl Running for ShimmedRun {
             (Parting::Leave, None) if told_end => launched.leave(),
             _ => launched.wait_gone(),
         }
-        violations.extend(swept.unwrap_or_else(|| sweeper.sweep()));
+        let swept = swept.unwrap_or_else(|| sweeper.sweep());
+        violations.extend(swept.violations);
         let reached = cgroup.as_ref().map(Cgroup::reached);
         let limit = match reached {
             Some(reached) if reached.memory => Some(LimitKind::Memory),
@@ -119,7 +120,7 @@ impl Running for ShimmedRun {
             _ if disk_full => Some(LimitKind::Disk),
             _ => None,
         };
-        Finished { limit, violations, warnings: Vec::new() }
+        Finished { limit, violations, warnings: Vec::new(), not_set_aside: swept.not_set_aside }
     }
 }
 
@@ -184,37 +185,54 @@ pub(crate) struct Sweeper {
     done: bool,
 }
 
+/// What came of a sweep.
+pub(crate) struct SweepOutcome {
+    /// One for each file that was set aside.
+    pub(crate) violations: Vec<Violation>,
+    /// The files that are still there.
+    pub(crate) not_set_aside: Vec<NotSetAside>,
+}
+
 impl Sweeper {
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
         Self { plan: Arc::clone(plan), git_copies: None, done: false }
     }
 
-    pub(crate) fn sweep(&mut self) -> Vec<Violation> {
+    pub(crate) fn sweep(&mut self) -> SweepOutcome {
         self.done = true;
-        let mut violations = self.set_aside();
+        let mut outcome = self.set_aside();
         if let Some(copies) = self.git_copies.take() {
-            violations.extend(take_over_configs(&self.plan, copies.as_fd()));
+            outcome.violations.extend(take_over_configs(&self.plan, copies.as_fd()));
             // A remote that is new can be a repository of the workspace.
-            violations.extend(self.set_aside());
+            let SweepOutcome { violations, not_set_aside } = self.set_aside();
+            outcome.violations.extend(violations);
+            outcome.not_set_aside = not_set_aside;
         }
-        violations
+        outcome
     }
 
-    fn set_aside(&self) -> Vec<Violation> {
-        let (obeyed, unseen) = git_obeys(&self.plan);
-        let found = self.plan.files.swept.iter().chain(&obeyed).filter_map(|swept| {
+    fn set_aside(&self) -> SweepOutcome {
+        let (mut violations, mut not_set_aside) = (Vec::new(), Vec::new());
+        let obeyed = git_obeys(&self.plan).unwrap_or_else(|unseen| {
+            not_set_aside.push(unseen);
+            Vec::new()
+        });
+        for swept in self.plan.files.swept.iter().chain(&obeyed) {
             let Swept { tree, relative, only_with, .. } = swept;
             match set_aside(tree.as_path(), relative, only_with, Swept::SUFFIX) {
-                Ok(false) => None,
-                Ok(true) => Some(set_aside_violation(swept, format!("set aside as `{}{}`", swept.path, Swept::SUFFIX))),
-                // A tree that is gone holds nothing that anybody would obey.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Ok(None) => {}
+                Ok(Some(name)) => {
+                    let inside = swept.path.as_path().with_file_name(name);
+                    let what = format!("set aside as `{}`", inside.display());
+                    violations.push(set_aside_violation(swept, what));
+                }
                 Err(error) => {
-                    Some(set_aside_violation(swept, format!("may be there and could not be set aside: {error}")))
+                    let path = tree.as_path().join(relative);
+                    not_set_aside.push(NotSetAside { path, reason: error.to_string() });
                 }
             }
-        });
-        found.chain(unseen).collect()
+        }
+        SweepOutcome { violations, not_set_aside }
     }
 }
 
@@ -261,19 +279,15 @@ fn take_over_configs(plan: &Plan, copies: BorrowedFd<'_>) -> Vec<Violation> {
     violations
 }
 
-/// What git on the host would obey because of this run, to be set aside; and a violation if that
-/// could not be found out.
-fn git_obeys(plan: &Plan) -> (Vec<Swept>, Option<Violation>) {
+/// The paths that git on the host would obey because of this run. Git dirs that cannot be looked at
+/// fail the run like a file that stays.
+fn git_obeys(plan: &Plan) -> Result<Vec<Swept>, NotSetAside> {
     let GitView { trees, before, configs: _, missing: _, origin } = &plan.files.git;
-    let Some((root, origin)) = trees.first().zip(origin.as_ref()) else { return (Vec::new(), None) };
-    let obeyed = match obeyed_since(trees, before) {
-        Ok(obeyed) => obeyed,
-        Err(error) => {
-            let rule = format!("protect ({origin}): git's directories could not be looked at: {error}");
-            let target = plan.workspace_guest().join(".git").map_or_else(|_| ".git".to_owned(), |at| at.to_string());
-            return (Vec::new(), Some(swept_violation(target, rule, None)));
-        }
-    };
+    let Some((root, origin)) = trees.first().zip(origin.as_ref()) else { return Ok(Vec::new()) };
+    let obeyed = obeyed_since(trees, before).map_err(|error| NotSetAside {
+        path: root.join(".git"),
+        reason: format!("git's directories cannot be looked at: {error}"),
+    })?;
     let swept = obeyed.into_iter().filter_map(|ObeyedPath { path, why: _ }| {
         let tree = trees.iter().find(|tree| path.starts_with(tree)).unwrap_or(root);
         let relative = path.strip_prefix(tree).ok()?.to_owned();
@@ -282,12 +296,13 @@ fn git_obeys(plan: &Plan) -> (Vec<Swept>, Option<Violation>) {
         let (tree, origin) = (HostPath::new(tree).ok()?, origin.clone());
         Some(Swept { tree, relative, path: inside, only_with: Vec::new(), origin })
     });
-    (swept.collect(), None)
+    Ok(swept.collect())
 }
 
 impl Drop for Sweeper {
     fn drop(&mut self) {
         if !self.done {
+            // What stays is in the record of the run, which the next one in this tree reads.
             self.sweep();
         }
     }

@@ -220,7 +220,11 @@ pub(crate) mod text {
         for Reserved { directory, name } in reserved {
             lines.push(format!("reserved {} in {}", shown(name), directory.as_ref().map_or("*".to_owned(), shown)));
         }
-        let swept: Vec<_> = swept.iter().map(|swept| swept.path.clone()).collect();
+        let path_of = |swept: &polder_sys::Swept| {
+            let parts = [&swept.tree, &swept.parent, &swept.name].map(shown);
+            std::ffi::CString::new(parts.join("/").replace("/./", "/")).expect("no NUL byte")
+        };
+        let swept: Vec<_> = swept.iter().map(path_of).collect();
         lines.push(format!("swept {}", list(&swept)));
         lines.push(format!("candidates {}", list(candidates)));
         lines.push(format!("argv {}", list(argv)));

@@ -11,7 +11,7 @@ use super::launched::{Go, Launched, MadeBy, SpawnError, caller, clone_into, clon
 use super::mapped::{give_identity, give_pipe, map_ids, mapped_trees};
 use super::recipe::{Access, Apart, Finish, Identity, Inside, Staging};
 use super::wire::{self, DESCRIPTORS_MAX, Record, Tag};
-use super::{creds, image, inmate, mount, porter, shim, wait};
+use super::{creds, image, inmate, mount, porter, shim};
 use crate::Command;
 use std::ffi::{CStr, CString, OsStr};
 use std::io::{Read, Seek};
@@ -203,8 +203,6 @@ pub fn spawn_foreign(foreign: &Foreign<'_>) -> Result<Launched, ForeignError> {
         outer,
         gate: entrance.as_raw_fd(),
         control: theirs.as_raw_fd(),
-        // A signal when a thread ends would be the end of a run whose starter has merely gone on.
-        tied: wait::is_main_thread(),
     };
     let live = || {
         // SAFETY: plain numbers. The caller's ends must not stay open here, or its death would not be seen.
@@ -298,7 +296,6 @@ struct Start<'a> {
     step: i32,
     gate: RawFd,
     control: RawFd,
-    tied: bool,
 }
 
 impl Start<'_> {
@@ -322,10 +319,9 @@ impl Start<'_> {
                 return Err((stage, errno));
             }
         }
-        if self.tied {
-            // After the identity: a change of it takes this back.
-            creds::die_with_parent(libc::SIGKILL).map_err(at(Stage::Lifeline))?;
-        }
+        // A caller that dies does not take the program along: killed between two of its own processes,
+        // a program leaves one of them asleep. It goes on to the shim, which finds the control socket
+        // closed, sets aside what must not stay, and ends; with the shim the program ends.
         self.place_descriptors().map_err(at(Stage::Descriptors))?;
         // SAFETY: plain numbers, static sets, and C strings and lists that outlive the calls.
         unsafe {

@@ -211,7 +211,7 @@ fields!(TerminalSize, TerminalSize { rows, columns });
 fields!(StreamSet, StreamSet { bits });
 fields!(LandlockRule<S>, LandlockRule<&'a CStr> { path, access, missing }, S);
 fields!(Reserved<S>, Reserved<&'a CStr> { directory, name }, S);
-fields!(Swept<S, L>, Swept<&'a CStr, List<'a, &'a CStr>> { path, aside, only_with }, S, L);
+fields!(Swept<S, L>, Swept<&'a CStr, List<'a, &'a CStr>> { tree, parent, name, suffix, only_with }, S, L);
 
 /// A choice: the number of the variant, and its fields in order.
 macro_rules! variants {

@@ -109,6 +109,12 @@ pub(crate) fn open_beneath(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd,
     open_how(tree.as_raw_fd(), path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
 }
 
+/// A directory below another one; symbolic links are followed as long as none leads out.
+pub(crate) fn open_beneath_following(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    open_how(tree.as_raw_fd(), path, flags, RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+}
+
 /// A directory of the same file system below another one, to list and to work in. No symbolic link is followed.
 pub(crate) fn open_directory_below(tree: BorrowedFd<'_>, path: &CStr) -> Result<OwnedFd, Errno> {
     let resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH | RESOLVE_NO_XDEV;

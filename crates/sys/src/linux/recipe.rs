@@ -424,13 +424,17 @@ pub struct Observation {
     pub ruled: Vec<CString>,
 }
 
-/// A file that is set aside when the run has ended. Paths are absolute inside.
+/// A file that is set aside when the run has ended: renamed to a free name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept<S = CString, L = Vec<CString>> {
-    /// The file.
-    pub path: S,
-    /// Its new name.
-    pub aside: S,
-    /// Only if all of these exist.
+    /// The shown tree that it is in: an absolute path inside.
+    pub tree: S,
+    /// Its directory, relative to the tree.
+    pub parent: S,
+    /// Its name there.
+    pub name: S,
+    /// The addition to its name with which the new one begins.
+    pub suffix: S,
+    /// Only if all of these names exist in the same directory.
     pub only_with: L,
 }

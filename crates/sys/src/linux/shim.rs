@@ -4,6 +4,7 @@
 //! for whatever reason, the kernel kills all that is left inside. It is not dumpable, so the command neither sees nor
 //! traces it; signals from inside do not reach it because all are blocked.
 
+use super::aside::{AsideName, AsideTask, open_tree};
 use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::child::{
     Failure, Handed, Held, Stage, at, build, finish, give_up, limit_descriptors, make, number_of, prepare,
@@ -62,7 +63,7 @@ enum Maker {
 }
 
 fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
-    let (main, mut listener, swept) = match answer {
+    let (main, mut listener, sweep) = match answer {
         Ok(begun) => begun,
         Err(record) => {
             // If this fails too, the caller sees the end of the socket and reports that.
@@ -70,12 +71,14 @@ fn go_on(answer: Result<Begun<'_>, Record>, control: OwnedFd) -> ! {
             exit(125)
         }
     };
-    watch(main, control.as_fd(), &mut listener, &Sweep { paths: swept })
+    watch(main, control.as_fd(), &mut listener, &sweep)
 }
 
 /// Files that must not be there when the run has ended, whoever ended it.
 struct Sweep<'a> {
     paths: List<'a, SweptImage<'a>>,
+    /// Where the caller has written down these names for a run that ends without it.
+    record: Option<RawFd>,
 }
 
 impl Sweep<'_> {
@@ -101,13 +104,18 @@ impl Sweep<'_> {
         {
             exit(0)
         }
-        for Swept { path, aside, only_with } in self.paths.iter() {
-            // SAFETY: the paths outlive the calls.
-            unsafe {
-                if only_with.iter().all(|other| libc::access(other.as_ptr(), libc::F_OK) == 0) {
-                    libc::rename(path.as_ptr(), aside.as_ptr());
-                }
-            }
+        let mut all = true;
+        for Swept { tree, parent, name, suffix, only_with } in self.paths.iter() {
+            let task = AsideTask { parent, name, suffix };
+            let done =
+                open_tree(tree).and_then(|tree| task.carry_out(tree.as_fd(), only_with.iter(), &mut AsideName::new()));
+            all &= matches!(done, Ok(_) | Err(Errno(libc::ENOENT)));
+        }
+        if let Some(record) = self.record.filter(|_| all) {
+            // The next polder process in this tree reads the record: an empty one asks for nothing.
+            // If this fails, that process looks once more.
+            // SAFETY: plain numbers; the descriptor stays open until we end.
+            unsafe { libc::ftruncate(record, 0) };
         }
         exit(125)
     }
@@ -124,7 +132,7 @@ fn failed(failure: Failure) -> Record {
 }
 
 /// A started command, whoever answers its notified calls, and what is set aside when it has ended.
-type Begun<'a> = (i32, Listener<'a>, List<'a, SweptImage<'a>>);
+type Begun<'a> = (i32, Listener<'a>, Sweep<'a>);
 
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
 fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
@@ -258,7 +266,10 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
         }
     }
     .map_err(stage(Stage::Lifeline))?;
-    Ok((main, listener, inside.swept))
+    let paths = inside.swept;
+    // Names are set aside in a real tree only, and only a workspace that is none has a lock to keep.
+    let record = (paths.len() > 0 && kept != control.as_raw_fd()).then_some(kept);
+    Ok((main, listener, Sweep { paths, record }))
 }
 
 pub(crate) fn wait_for_go(control: BorrowedFd<'_>, descriptors: &mut [Option<OwnedFd>]) -> Result<Record, Failure> {

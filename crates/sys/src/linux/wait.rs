@@ -184,10 +184,10 @@ pub const BROKEN_PIPE: i32 = libc::SIGPIPE;
 /// An ordinary request to end.
 pub const TERMINATE: i32 = libc::SIGTERM;
 
-/// Whether this thread lives as long as its process does.
-pub fn is_main_thread() -> bool {
-    // SAFETY: no arguments, cannot fail.
-    unsafe { libc::gettid() == libc::getpid() }
+/// Makes this process the parent of every orphan among its descendants; see `PR_SET_CHILD_SUBREAPER`
+/// in prctl(2).
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(super::creds::adopt_orphans()?)
 }
 
 /// The effective user and group of this process.

@@ -69,7 +69,7 @@ fn lowered(policy: &Policy, host: HostFacts) -> Lowered {
     let plan = polder_plan::compile(policy, &host, &["sh".into(), "-c".into(), "true".into()]).expect("a plan");
     let (plan, host) = (Arc::new(plan), Arc::new(host));
     let fitted = Bubblewrap.fit(&plan, &host).require(&plan, &host).expect("everything works here");
-    lower(&fitted, layers(policy).as_ref(), None, Tie::Thread)
+    lower(&fitted, layers(policy).as_ref(), None)
 }
 
 /// What bwrap is told and what the shim finishes: an option with its values on one line.

@@ -122,7 +122,7 @@ fn on_host(plan: &Plan, path: &GuestPath) -> (PathBuf, bool) {
 }
 
 /// The plan in which names that must not come into being are set aside at the end: nobody watches for them in time.
-pub(super) fn sweeping(plan: &Plan) -> Plan {
+pub(in crate::container) fn sweeping(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let below = |reserved: &Reserved| {
         let directory = reserved.directory.as_ref()?;

@@ -19,3 +19,4 @@ mod streams;
 
 pub(super) use fit::fit;
 pub(super) use launch::{Services, launch};
+pub(super) use lower::sweeping;

@@ -3,7 +3,7 @@
 
 use super::life::Container;
 use super::streams::{Drain, Ear, Voice, fill};
-use crate::shimmed::Sweeper;
+use crate::shimmed::{SweepOutcome, Sweeper};
 use polder_engine::{Ended, Finished, Parting, Report, Running};
 use polder_facts::LimitKind;
 use polder_sys::inmate::{Done, Frame, Tag, Window, receive};
@@ -164,8 +164,8 @@ impl Running for ApartRun {
             drop(stop);
             let _ = filling.join();
         }
-        let violations = sweeper.sweep();
+        let SweepOutcome { violations, not_set_aside } = sweeper.sweep();
         let limit = out_of_memory.then_some(LimitKind::Memory);
-        Finished { limit, violations, warnings: remains.take() }
+        Finished { limit, violations, warnings: remains.take(), not_set_aside }
     }
 }

@@ -53,7 +53,13 @@ fn inside() -> Inside {
             Reserved { directory: None, name: c(".env") },
             Reserved { directory: Some(c("/ws")), name: c(".git") },
         ],
-        swept: vec![Swept { path: c("/ws/HEAD"), aside: c("/ws/HEAD.x"), only_with: vec![c("refs"), c("objects")] }],
+        swept: vec![Swept {
+            tree: c("/ws"),
+            parent: c("."),
+            name: c("HEAD"),
+            suffix: c(".x"),
+            only_with: vec![c("refs"), c("objects")],
+        }],
         command: Command {
             candidates: vec![c("/bin/true")],
             argv: vec![c("true"), c(""), c("ü\n")],
@@ -93,7 +99,8 @@ fn what_was_written_is_what_is_read() {
     let landlock = image.inside.landlock.expect("it has a second layer");
     assert_eq!(text(landlock.rules.iter()), text(inside.landlock.expect("made above").rules.iter()));
     let swept = image.inside.swept.iter().next().expect("one is swept");
-    assert_eq!((swept.path, swept.aside), (c"/ws/HEAD", c"/ws/HEAD.x"));
+    let Swept { tree, parent, name, suffix, .. } = &swept;
+    assert_eq!((*tree, *parent, *name, *suffix), (c"/ws", c".", c"HEAD", c".x"));
     assert_eq!(swept.only_with.iter().collect::<Vec<_>>(), [c"refs", c"objects"]);
     assert_eq!(command.argv.iter().collect::<Vec<_>>(), [c"true", c"", c"ü\n"]);
     assert_eq!(command.env.len(), 1);
