@@ -458,11 +458,14 @@ pub(crate) struct WorkspaceApplyArgs {
     /// Take this path although the host changed it since the run began. Overwrites what the host has.
     #[arg(long, value_name = "GLOB")]
     pub(crate) force: Vec<String>,
+    /// Apply only what `polder workspace diff` printed this digest for; refuse everything else.
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<polder_workspace::ReviewDigest>,
     /// Go on with an apply that was interrupted.
-    #[arg(long, conflicts_with_all = ["path", "hunk", "patch", "include_held", "force", "abort"])]
+    #[arg(long, conflicts_with_all = ["path", "hunk", "patch", "include_held", "force", "digest", "abort"])]
     pub(crate) resume: bool,
     /// Take an apply that was interrupted back.
-    #[arg(long, conflicts_with_all = ["path", "hunk", "patch", "include_held", "force"])]
+    #[arg(long, conflicts_with_all = ["path", "hunk", "patch", "include_held", "force", "digest"])]
     pub(crate) abort: bool,
     /// Print what was done as JSON.
     #[arg(long)]

@@ -14,6 +14,8 @@ mod stage;
 mod undo;
 
 use crate::choose::{self, Choice, Verdict};
+use crate::content::content_mark_of;
+use crate::digest::{ContentMark, ReviewDigest};
 use crate::hunks;
 use crate::journal::{self, Journal, Record, Stage};
 use crate::known;
@@ -107,6 +109,19 @@ pub enum ApplyError {
     /// The choice makes no sense.
     #[error("{0}")]
     Choice(String),
+    /// The workspace is not as it was when it was looked at.
+    #[error(
+        "the workspace `{name}` is not what digest `{wanted}` was printed for, so nothing was applied; its digest is \
+         `{found}`: look at it with `polder workspace diff {name}`"
+    )]
+    Changed {
+        /// The workspace.
+        name: String,
+        /// The digest that was asked for.
+        wanted: ReviewDigest,
+        /// The digest of what there is.
+        found: ReviewDigest,
+    },
     /// Something went wrong, and the tree is as it was.
     #[error("not applied, the tree is as it was{left}")]
     NotApplied {
@@ -146,11 +161,22 @@ impl Workspace {
         choice: &Choice,
         watch: &mut dyn Watch,
     ) -> Result<Applied, ApplyError> {
+        let marks = match &choice.digest {
+            Some(wanted) => {
+                self.require(&review, wanted)?;
+                review
+                    .digested()
+                    .map_err(|source| ApplyError::NotApplied { left: Left(Vec::new()), source })?
+                    .contents
+                    .clone()
+            }
+            None => BTreeMap::new(),
+        };
         let verdicts = choose::judge(&review, choice).map_err(|error| ApplyError::Choice(error.to_string()))?;
-        let made = made_of_hunks(&review, &verdicts, choice)?;
+        let made = made_of_hunks(&review, &verdicts, choice, &marks)?;
         let sizes: BTreeMap<Relative, u64> =
             made.iter().map(|(path, content)| (path.clone(), content.len() as u64)).collect();
-        let steps = choose::steps(&review, &verdicts, &sizes);
+        let steps = choose::steps(&review, &verdicts, &sizes, &marks);
         let failed = |source| ApplyError::NotApplied { left: Left(Vec::new()), source };
         if !steps.is_empty() {
             let steps = Steps { token: token().map_err(failed)?, steps, owner: owner_of_new(&review).map_err(failed)? };
@@ -166,8 +192,18 @@ impl Workspace {
             let journal = Journal::begin(&self.place.join(JOURNAL), &steps).map_err(failed)?;
             let record = Record::planned(steps);
             self.carry_out(&mut ground, journal, record, watch)?;
+            self.forget_digest().map_err(|error| ApplyError::Store(self.fault("forget the last diff of")(error)))?;
         }
         Ok(Applied { items: review.items.into_iter().zip(verdicts).collect(), forged: review.forged })
+    }
+
+    /// An error, unless this is the review that a digest was printed for.
+    pub fn require(&self, review: &Review, wanted: &ReviewDigest) -> Result<(), ApplyError> {
+        let found = review.digest().map_err(|source| ApplyError::NotApplied { left: Left(Vec::new()), source })?;
+        if found == wanted {
+            return Ok(());
+        }
+        Err(ApplyError::Changed { name: self.full_name(), wanted: wanted.clone(), found: found.clone() })
     }
 
     /// Goes on with an interrupted apply, to its end.
@@ -341,6 +377,7 @@ impl Workspace {
         std::fs::rename(&done, &active).map_err(fault)?;
         record.stage = Stage::Reverting;
         let refused = self.take_back(&mut ground, &record, watch)?;
+        self.forget_digest().map_err(|error| ApplyError::Store(self.fault("forget the last diff of")(error)))?;
         let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
         Ok(Some(Reverted { restored, refused }))
     }
@@ -374,6 +411,7 @@ fn made_of_hunks(
     review: &Review,
     verdicts: &[Verdict],
     choice: &Choice,
+    marks: &BTreeMap<Relative, ContentMark>,
 ) -> Result<BTreeMap<Relative, Vec<u8>>, ApplyError> {
     let mut made = BTreeMap::new();
     for (path, numbers) in &choice.hunks {
@@ -392,6 +430,10 @@ fn made_of_hunks(
             && numbers.len() < all.len()
             && let Some((old, new)) = review.contents(&item.change)
         {
+            if marks.get(path).is_some_and(|mark| *mark != content_mark_of(&new)) {
+                let source = io::Error::other(format!("`{shown}` changed while it was applied"));
+                return Err(ApplyError::NotApplied { left: Left(Vec::new()), source });
+            }
             made.insert(path.clone(), hunks::taken(&old, &new, numbers));
         }
     }

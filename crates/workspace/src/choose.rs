@@ -1,6 +1,7 @@
 //! Which changes are applied, and by which steps. Pure: everything that stands against a change was found out before.
 
 use crate::change::{Change, Node, NodeKind, What};
+use crate::digest::{ContentMark, ReviewDigest};
 use crate::known::Stamp;
 use crate::patterns::Patterns;
 use crate::relative::Relative;
@@ -22,13 +23,15 @@ pub struct Choice {
     pub include_held: Vec<String>,
     /// Paths that are taken although the host changed them since.
     pub force: Vec<String>,
+    /// The review that was looked at; every other one is refused before anything is touched.
+    pub digest: Option<ReviewDigest>,
 }
 
 impl Choice {
     /// Everything against which nothing stands.
     pub fn everything() -> Self {
         let (paths, include_held, force) = (Vec::new(), Vec::new(), Vec::new());
-        Self { paths, exact: BTreeSet::new(), hunks: BTreeMap::new(), include_held, force }
+        Self { paths, exact: BTreeSet::new(), hunks: BTreeMap::new(), include_held, force, digest: None }
     }
 }
 
@@ -215,7 +218,13 @@ fn keep_what_is_not_replaced(items: &[Item], verdicts: &mut [Verdict]) {
 }
 
 /// The steps that do what was chosen: first what goes, from the leaves up; then what comes, from the root down.
-pub(crate) fn steps(review: &Review, verdicts: &[Verdict], partial: &BTreeMap<Relative, u64>) -> Vec<Step> {
+/// A file for which there is a mark is put in place only with the content that has it.
+pub(crate) fn steps(
+    review: &Review,
+    verdicts: &[Verdict],
+    partial: &BTreeMap<Relative, u64>,
+    marks: &BTreeMap<Relative, ContentMark>,
+) -> Vec<Step> {
     let taken =
         || review.items.iter().zip(verdicts).filter(|(_, verdict)| **verdict == Verdict::Taken).map(|(item, _)| item);
     let (mut gone, mut come, mut early, mut late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -260,8 +269,11 @@ pub(crate) fn steps(review: &Review, verdicts: &[Verdict], partial: &BTreeMap<Re
             (NodeKind::Directory, _) => Act::Make { mode },
             (NodeKind::Symlink(target), _) => Act::Link { target: Target(target.clone()) },
             (NodeKind::File, _) => match partial.get(path) {
-                Some(size) => Act::Put { source: Source::Made, mode, allocated: *size },
-                None => Act::Put { source: Source::Layer, mode, allocated: after.stat.allocated },
+                Some(size) => Act::Put { source: Source::Made, mode, allocated: *size, content: None },
+                None => {
+                    let content = marks.get(path).copied();
+                    Act::Put { source: Source::Layer, mode, allocated: after.stat.allocated, content }
+                }
             },
             (NodeKind::Special(_), _) => continue,
         };

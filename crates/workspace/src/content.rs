@@ -74,6 +74,55 @@ pub(crate) fn fingerprint(file: &File, size: u64) -> io::Result<[u8; 32]> {
     Ok(hash.finalize().into())
 }
 
+/// A mark of what a file of any size holds. Zeros count by their place alone, so that holes are not read and a copy
+/// with other holes has the same mark.
+pub(crate) fn content_mark(file: &File) -> io::Result<[u8; 32]> {
+    let size = file.metadata()?.len();
+    let (mut hash, mut block) = (Sha256::new(), vec![0_u8; BLOCK_BYTES]);
+    let mut at = 0;
+    while at < size {
+        let Some(data) = data_after(file, at)? else { break };
+        // Blocks begin at multiples of their size, wherever the data does.
+        at = data.start.max(at) / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
+        let wanted = BLOCK_BYTES.min(usize::try_from(size.saturating_sub(at)).unwrap_or(BLOCK_BYTES));
+        let got = read_up_to(file, &mut block[..wanted], at)?;
+        add_block(&mut hash, at, &block[..got]);
+        at += BLOCK_BYTES as u64;
+    }
+    hash.update(size.to_le_bytes());
+    Ok(hash.finalize().into())
+}
+
+/// The same for content in memory.
+pub(crate) fn content_mark_of(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for (index, block) in bytes.chunks(BLOCK_BYTES).enumerate() {
+        add_block(&mut hash, (index * BLOCK_BYTES) as u64, block);
+    }
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.finalize().into()
+}
+
+fn add_block(hash: &mut Sha256, at: u64, block: &[u8]) {
+    let end = block.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    if end > 0 {
+        hash.update(at.to_le_bytes());
+        hash.update((end as u64).to_le_bytes());
+        hash.update(&block[..end]);
+    }
+}
+
+fn read_up_to(file: &File, block: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut got = 0;
+    while got < block.len() {
+        match file.read_at(&mut block[got..], at + got as u64)? {
+            0 => break,
+            more => got += more,
+        }
+    }
+    Ok(got)
+}
+
 /// All bytes of a file that has no more than `max`.
 pub(crate) fn read_bounded(file: &File, max: u64) -> io::Result<Option<Vec<u8>>> {
     use std::io::Read;

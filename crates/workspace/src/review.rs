@@ -5,6 +5,7 @@ use crate::choose::{Choice, Verdict};
 use crate::compare::Repository;
 use crate::conflict::{Moved, Since, conflict, doubt, moved, unsettled};
 use crate::content::read_bounded;
+use crate::digest::Digested;
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
 use crate::known::Known;
@@ -19,6 +20,7 @@ use crate::store::StoreError;
 use crate::workspace::Workspace;
 use crate::{choose, compare, known, onto, renames};
 use polder_sys::tree;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,6 +37,8 @@ pub struct Review {
     pub forged: Vec<Forged>,
     pub(crate) sides: Sides,
     hidden: Patterns,
+    /// The digest, once a caller has asked for it.
+    pub(crate) digested: OnceCell<Digested>,
 }
 
 /// One change, judged.
@@ -108,7 +112,7 @@ impl Workspace {
         let moved = moved(&found, since);
         let against = Against { since, moved: &moved, apart: apart.as_ref(), hidden: &hidden, reached: &reached };
         let items = found.changes.into_iter().map(|change| judge(change, against, &sides)).collect();
-        Ok(Review { items, forged: found.forged, sides, hidden })
+        Ok(Review { items, forged: found.forged, sides, hidden, digested: OnceCell::new() })
     }
 
     /// What the layer changes, as changes of the tree; and for a copy, where tree and copy have come apart.

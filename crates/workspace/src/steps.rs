@@ -1,5 +1,6 @@
 //! What an apply does, step by step, as data: written down before the first step is taken.
 
+use crate::digest::ContentMark;
 use crate::known::Stamp;
 use crate::relative::{Relative, Wire};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,14 @@ pub(crate) enum Act {
     /// Makes a directory.
     Make { mode: u32 },
     /// Puts a file in place, new or instead of another.
-    Put { source: Source, mode: u32, allocated: u64 },
+    Put {
+        source: Source,
+        mode: u32,
+        allocated: u64,
+        /// The mark of the only content that is put there, where a review was asked for by its digest.
+        #[serde(default)]
+        content: Option<ContentMark>,
+    },
     /// Puts a symbolic link in place.
     Link { target: Target },
     /// Sets permission bits: before everything else where they are needed for it, else after it.

@@ -316,3 +316,53 @@ fn one_damaged_workspace_is_no_reason_to_refuse_the_others() {
     assert_eq!(place.says(&["workspace", "discard", "hurt"]).code, 0);
     assert_eq!(place.says(&["run", "--workspace", "hurt", "--", "true"]).code, 0);
 }
+
+/// What a diff printed as its digest.
+fn digest_of(place: &Place) -> String {
+    let said = place.says(&["workspace", "diff", "w"]);
+    let line = said.err.lines().find_map(|line| line.strip_prefix("polder: digest "));
+    let digest = line.unwrap_or_else(|| panic!("no digest: {said:?}")).to_owned();
+    let json = place.says(&["workspace", "diff", "w", "--json"]);
+    let told: Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!(told["digest"].as_str(), Some(digest.as_str()), "{json:?}");
+    digest
+}
+
+#[test]
+fn apply_with_a_digest_takes_what_was_reviewed() {
+    let place = Place::new();
+    place.write("work/kept", "old\n");
+    let run = |script: &str| assert_eq!(place.says(&["run", "--workspace", "w", "--", "sh", "-c", script]).code, 0);
+    run("echo good >kept; echo x >added");
+    let digest = digest_of(&place);
+    // A later run in the same workspace, with the same size and the same mtime.
+    run("touch -r kept /tmp/then; echo evil >kept; touch -r /tmp/then kept");
+    let said = place.says(&["workspace", "apply", "w", "--digest", &digest]);
+    assert_eq!((said.code, said.out.as_str()), (125, ""), "{said:?}");
+    assert!(said.err.contains("nothing was applied") && said.err.contains("polder workspace diff w"), "{said:?}");
+    assert_eq!((place.read("work/kept"), place.has("work/added")), ("old\n".to_owned(), false));
+    let said = place.says(&["workspace", "apply", "w", "--digest", &digest_of(&place)]);
+    assert_eq!((said.code, place.read("work/kept").as_str()), (0, "evil\n"), "{said:?}");
+    let wrong = place.says(&["workspace", "apply", "w", "--digest", "abc"]);
+    assert!(wrong.code != 0 && wrong.err.contains("64 hexadecimal letters"), "{wrong:?}");
+}
+
+#[test]
+fn apply_without_a_digest_says_what_changed_since_the_diff() {
+    let place = Place::new();
+    let run = |script: &str| assert_eq!(place.says(&["run", "--workspace", "w", "--", "sh", "-c", script]).code, 0);
+    let told = |said: &Said| said.err.contains("changed since the last `polder workspace diff`");
+    run("echo good >file");
+    let undiffed = place.says(&["workspace", "apply", "w", "--path", "file"]);
+    assert!(undiffed.code == 0 && !told(&undiffed), "no diff was looked at: {undiffed:?}");
+    run("echo better >file");
+    digest_of(&place);
+    let same = place.says(&["workspace", "apply", "w"]);
+    assert!(same.code == 0 && !told(&same), "{same:?}");
+    run("echo best >file");
+    digest_of(&place);
+    run("echo evil >file");
+    let said = place.says(&["workspace", "apply", "w"]);
+    assert!(said.code == 0 && told(&said), "{said:?}");
+    assert_eq!(place.read("work/file"), "evil\n");
+}

@@ -3,8 +3,8 @@
 use super::record::Recorded;
 use super::{Verb, ask, json, named, part, print, print_json, shown, tell_others, which};
 use crate::args::WorkspaceApplyArgs;
-use crate::exit::Failure;
-use polder_workspace::{Applied, Choice, Relative, Settled, Verdict, Workspace};
+use crate::exit::{Failure, say};
+use polder_workspace::{Applied, Choice, Relative, Review, Settled, Verdict, Workspace};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,10 +24,20 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
         hunks: hunks(&args.hunk)?,
         include_held: args.include_held.clone(),
         force: args.force.clone(),
+        digest: args.digest.clone(),
     };
     // From before the first question: nobody runs in the workspace while somebody reads what is in it.
     let lock = workspace.lock_for_run()?;
     let review = workspace.review()?;
+    if let Some(wanted) = &choice.digest {
+        // Before the first question: the answers are about what was reviewed, or there are none.
+        workspace.require(&review, wanted)?;
+    } else if changed_since_diff(&workspace, &review)? {
+        let name = workspace.name();
+        say(&format!(
+            "the workspace `{name}` changed since the last `polder workspace diff`; --digest makes an apply refuse that"
+        ));
+    }
     named(&review, &args.path)?;
     if args.patch {
         match ask::ask(&review, choice)? {
@@ -49,6 +59,13 @@ pub(crate) fn apply(args: &WorkspaceApplyArgs) -> Result<u8, Failure> {
     let left_out = |verdict: &Verdict| matches!(verdict, Verdict::Conflict(_) | Verdict::Refused(_));
     let complete = applied.forged.is_empty() && !applied.items.iter().any(|(_, verdict)| left_out(verdict));
     Ok(if complete { 0 } else { LEFT_OUT })
+}
+
+/// Whether a diff was looked at, and another one would be shown now.
+fn changed_since_diff(workspace: &Workspace, review: &Review) -> Result<bool, Failure> {
+    let unread = |error| Failure::new(format!("cannot compare with the last diff: {error}"));
+    let Some(last) = workspace.last_digest().map_err(unread)? else { return Ok(false) };
+    Ok(*review.digest().map_err(unread)? != last)
 }
 
 fn settle(workspace: &Workspace, args: &WorkspaceApplyArgs) -> Result<u8, Failure> {

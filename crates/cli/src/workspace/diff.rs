@@ -4,7 +4,7 @@ use super::paint::{self, Paint};
 use super::{Verb, json, named, part, print, shown, tell_others, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::{Failure, say};
-use polder_workspace::{Item, Line, Review, Text, Workspace};
+use polder_workspace::{Item, Line, Review, ReviewDigest, Text, Workspace};
 use serde_json::json;
 
 pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
@@ -20,8 +20,9 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     }
     named(&review, &args.path)?;
     let items = review.only(&args.path)?;
+    let digest = digest(&workspace, &review);
     if args.json {
-        return as_json(&workspace, &review, &items, args.stat);
+        return as_json(&workspace, &review, &items, args.stat, digest.as_ref());
     }
     let paint = Paint::for_stdout();
     let mut budget = Budget::new();
@@ -36,12 +37,30 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
         print(&format!("refused {}\n  never applied: {}", shown(&forged.path), forged.why))?;
     }
     print(&summary(&items, review.forged.len()))?;
+    if let Some(digest) = digest.filter(|_| !review.items.is_empty()) {
+        say(&format!("digest {digest}"));
+    }
     tell_others(&parts, &workspace, "diff")?;
     Ok(0)
 }
 
+/// The digest of the whole review, remembered for the next apply. A layer that is written meanwhile may have none.
+fn digest(workspace: &Workspace, review: &Review) -> Option<ReviewDigest> {
+    let digest = review.digest().map_err(|error| say(&format!("there is no digest: {error}"))).ok()?;
+    if let Err(error) = workspace.remember_digest(digest) {
+        say(&format!("this diff cannot be remembered, and an apply will not say what changed since: {error}"));
+    }
+    Some(digest.clone())
+}
+
 /// One change after the other: all of them at once could be more than the memory holds.
-fn as_json(workspace: &Workspace, review: &Review, items: &[&Item], stat: bool) -> Result<u8, Failure> {
+fn as_json(
+    workspace: &Workspace,
+    review: &Review,
+    items: &[&Item],
+    stat: bool,
+    digest: Option<&ReviewDigest>,
+) -> Result<u8, Failure> {
     let mut budget = Budget::new();
     let (name, root) = (json!(workspace.name().as_str()), json!(workspace.root().to_string_lossy()));
     let project = json!(workspace.project());
@@ -55,7 +74,9 @@ fn as_json(workspace: &Workspace, review: &Review, items: &[&Item], stat: bool) 
         let comma = if index + 1 < items.len() { "," } else { "" };
         print(&json::escaped(&format!("{told}{comma}")))?;
     }
-    print(&json::escaped(&format!("],\"refused\":{}}}", json!(json::forged(&review.forged)))))?;
+    let digest = json!(digest.map(ToString::to_string));
+    let refused = json!(json::forged(&review.forged));
+    print(&json::escaped(&format!("],\"refused\":{refused},\"digest\":{digest}}}")))?;
     Ok(0)
 }
 

@@ -4,6 +4,7 @@
 use super::Watch;
 use super::commit::is_as_before;
 use super::ground::{Ground, made_name};
+use crate::content::content_mark;
 use crate::known::Stamp;
 use crate::read::{look_into_own_file, open_host_file};
 use crate::steps::{Act, Before, BeforeKind, Source, Step, Steps};
@@ -139,7 +140,7 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<Option<
             let directory = ground.tree(parent)?;
             tree::make_symlink((*directory).as_fd(), name, &target.0)?;
         }
-        Act::Put { source, mode, .. } => {
+        Act::Put { source, mode, allocated: _, content } => {
             let (from, stat) = match source {
                 Source::Layer => {
                     let layer = ground.layer(step.path.parent())?;
@@ -157,6 +158,12 @@ fn ready(ground: &mut Ground, steps: &Steps, index: usize) -> io::Result<Option<
             let is_ours = step.before.is_none() && steps.owner.is_none();
             let to = tree::create_file(directory, name, if is_ours { mode & 0o777 } else { 0o600 })?;
             copy_data(&from, &to, stat.size)?;
+            // The copy is compared, not the layer: nothing of the command's can change it any more.
+            if let Some(reviewed) = content
+                && content_mark(&to)? != *reviewed
+            {
+                return Err(changed(step));
+            }
             if step.before.is_some() {
                 keep_attributes(ground, step, parent, name)?;
             }

@@ -5,6 +5,7 @@
 mod conflicts;
 mod copies;
 mod crash;
+mod digests;
 mod hostile;
 mod hunks;
 mod operations;
