@@ -1,6 +1,7 @@
 //! Which paths hold what nobody should give away lightly, and which ones programs ask for in passing. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -43,22 +44,40 @@ type SensitiveRow = (&'static str, &'static str);
 /// The list by where its rows look.
 struct SensitiveList {
     /// Below the home directory.
-    in_home: Vec<(PathBuf, &'static str)>,
+    in_home: PlaceIndex,
     /// Directories that are what they are in every home, wherever that is.
     every_home: Vec<SensitiveRow>,
     /// Elsewhere on the machine.
-    elsewhere: Vec<SensitiveRow>,
+    elsewhere: PlaceIndex,
     /// Names that speak for themselves, wherever they are.
     named: Vec<SensitiveRow>,
     /// Endings of such names.
     endings: Vec<SensitiveRow>,
 }
 
+/// Places by path, each with its row: whole trees are looked through, one path after the other.
+struct PlaceIndex(BTreeMap<PathBuf, (usize, &'static str)>);
+
+impl PlaceIndex {
+    fn add(&mut self, path: PathBuf, why: &'static str) {
+        let row = self.0.len();
+        self.0.entry(path).or_insert((row, why));
+    }
+
+    /// What the first row says that holds this path, or that it holds.
+    fn near(&self, path: &Path) -> Option<(usize, &'static str)> {
+        let above = path.ancestors().filter_map(|above| self.0.get(above));
+        let from = (Bound::Included(path), Bound::Unbounded);
+        let below = self.0.range::<Path, _>(from).take_while(|(place, _)| place.starts_with(path));
+        above.chain(below.map(|(_, row)| row)).min().copied()
+    }
+}
+
 static SENSITIVE: LazyLock<SensitiveList> = LazyLock::new(|| {
     let mut list = SensitiveList {
-        in_home: Vec::new(),
+        in_home: PlaceIndex(BTreeMap::new()),
         every_home: Vec::new(),
-        elsewhere: Vec::new(),
+        elsewhere: PlaceIndex(BTreeMap::new()),
         named: Vec::new(),
         endings: Vec::new(),
     };
@@ -67,15 +86,16 @@ static SENSITIVE: LazyLock<SensitiveList> = LazyLock::new(|| {
         let why = KINDS.iter().find(|(word, _)| *word == kind).map_or("it may hold secrets", |(_, why)| *why);
         match place {
             "every" => list.every_home.push((path, why)),
-            "root" => list.elsewhere.push((path, why)),
+            "root" => list.elsewhere.add(PathBuf::from(path), why),
             "name" => list.named.push((path, why)),
             "end" => list.endings.push((path, why)),
             _ => {
-                list.in_home.push((PathBuf::from(path), why));
+                list.in_home.add(PathBuf::from(path), why);
                 // The same directories as macOS spells them.
                 let below = path.strip_prefix(".config/").or_else(|| path.strip_prefix(".local/share/"));
-                let below = below.map(|below| Path::new("Library/Application Support").join(below));
-                list.in_home.extend(below.map(|path| (path, why)));
+                if let Some(below) = below {
+                    list.in_home.add(Path::new("Library/Application Support").join(below), why);
+                }
             }
         }
     }
@@ -103,14 +123,17 @@ impl SensitiveList {
 /// What somebody should think of before granting a path: of what is in it, or of what it is in.
 pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     let list = &*SENSITIVE;
-    let near = |place: &Path| path.starts_with(place) || place.starts_with(path);
-    let homes = [home.to_owned(), PathBuf::from("/root")].into_iter().chain(home_around(path)).collect::<Vec<_>>();
-    let own = list.in_home.iter().find(|(name, _)| homes.iter().any(|home| near(&home.join(name))));
+    let homes = [home.to_owned(), PathBuf::from("/root")].into_iter().chain(home_around(path));
+    let in_home = |home: PathBuf| match path.strip_prefix(&home) {
+        Ok(below) => list.in_home.near(below),
+        Err(_) if home.starts_with(path) => list.in_home.near(Path::new("")),
+        Err(_) => None,
+    };
+    let own = homes.filter_map(in_home).min().map(|(_, why)| why);
     let around = || list.every_home.iter().find(|(name, _)| path.components().any(|part| part.as_os_str() == *name));
-    let other = || list.elsewhere.iter().find(|(place, _)| near(Path::new(place)));
+    let other = || list.elsewhere.near(path).map(|(_, why)| why);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let why = own.map(|(_, why)| *why).or_else(|| around().or_else(other).map(|(_, why)| *why));
-    why.or_else(|| list.named(name))
+    own.or_else(|| around().map(|(_, why)| *why)).or_else(other).or_else(|| list.named(name))
 }
 
 /// Everything that is sensitive by itself, for whoever walks through a tree from above.
@@ -122,8 +145,8 @@ pub struct Sensitive {
 impl Sensitive {
     /// What there is in these homes and elsewhere on the machine.
     pub fn in_homes<'a>(homes: impl IntoIterator<Item = &'a Path>) -> Self {
-        let own = homes.into_iter().flat_map(|home| SENSITIVE.in_home.iter().map(|(name, _)| home.join(name)));
-        let other = SENSITIVE.elsewhere.iter().map(|(place, _)| PathBuf::from(place));
+        let own = homes.into_iter().flat_map(|home| SENSITIVE.in_home.0.keys().map(|name| home.join(name)));
+        let other = SENSITIVE.elsewhere.0.keys().cloned();
         Self { places: own.chain(other).collect() }
     }
 
