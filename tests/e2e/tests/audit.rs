@@ -120,7 +120,7 @@ fn steps_that_cannot_be_recorded_say_so_and_an_end_counts_as_strictly_as_a_begin
             place.write("work/polder.yaml", format!("steps: {{a: {{exec: '{spoil}', sandbox: none}}}}\n"));
             let said = match verb {
                 "run" => place.says(&["run", "--engine", "none", "--", "sh", "-c", &spoil]),
-                _ => place.says(&["steps"]),
+                _ => place.says(&["steps", "--trust"]),
             };
             assert_eq!(said.code, code, "{mode} {verb}: {said:?}");
             assert!(place.has("work/ran"), "{mode} {verb}: it ran");
