@@ -745,6 +745,94 @@ pub fn watch(path: &Path) -> io::Result<OwnedFd> {
     Ok(queue)
 }
 
+/// `inotify_init1(2)`.
+pub fn inotify() -> io::Result<OwnedFd> {
+    // SAFETY: a plain number.
+    Ok(check_fd(i64::from(unsafe { libc::inotify_init1(libc::IN_CLOEXEC) }))?)
+}
+
+/// `truncate(2)`.
+pub fn truncate(path: &Path, length: i64) -> io::Result<()> {
+    let path = c(path)?;
+    // SAFETY: the path outlives the call.
+    check_int(unsafe { libc::truncate(path.as_ptr(), length) })?;
+    Ok(())
+}
+
+/// The errno of a call with these arguments, 0 if it worked. Only for calls that take numbers, or null for a pointer.
+pub fn errno_of(number: i64, [a, b, c, d]: [u64; 4]) -> i32 {
+    // SAFETY: plain numbers; the kernel refuses an address that is not ours.
+    match check(unsafe { libc::syscall(number, a, b, c, d, 0, 0) }) {
+        Ok(_) => 0,
+        Err(errno) => errno.0,
+    }
+}
+
+/// The errno of a call that a filter of our own hands to a tracer that is not there: ENOSYS, see seccomp(2), unless a
+/// filter that was installed before refuses it, because an error comes before a tracer. The call never happens.
+pub fn answer_before_tracer(number: i64, arguments: [u64; 4]) -> io::Result<i32> {
+    #[repr(C)]
+    struct Program {
+        len: u16,
+        code: *const [u32; 2],
+    }
+    // Load the number; if it is this one skip a line to SECCOMP_RET_TRACE, else SECCOMP_RET_ALLOW.
+    let code = [[0x20, 0], [0x0001_0015, number as u32], [0x06, 0x7fff_0000], [0x06, 0x7ff0_0000]];
+    let program = Program { len: code.len() as u16, code: code.as_ptr() };
+    let ended = in_copy(|| {
+        // SAFETY: the option takes plain numbers; the program and its code outlive the call.
+        let installed = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::syscall(libc::SYS_seccomp, 1, 0, &raw const program) == 0
+        };
+        if installed { errno_of(number, arguments) } else { NOT_INSTALLED }
+    })?;
+    match ended {
+        Ended::Exited(NOT_INSTALLED) => Err(io::Error::other("the filter could not be installed")),
+        Ended::Exited(errno) => Ok(errno),
+        Ended::Signalled(signal) => Err(io::Error::other(format!("ended by signal {signal}"))),
+    }
+}
+
+/// No errno has this number.
+const NOT_INSTALLED: i32 = 255;
+
+/// Executes a file below a directory in a copy of this process; succeeds if it could be executed.
+pub fn execute_at(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    let ended = in_copy(|| {
+        let none = [ptr::null::<libc::c_char>()];
+        let argv = [name.as_ptr(), ptr::null()];
+        // SAFETY: name and lists outlive the call, and the lists end in null.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_execveat, dir.as_raw_fd(), name.as_ptr(), argv.as_ptr(), none.as_ptr(), 0)
+        };
+        check(answer).err().map_or(0, |errno| errno.0)
+    })?;
+    match ended {
+        Ended::Exited(0) => Ok(()),
+        Ended::Exited(errno) => Err(io::Error::from_raw_os_error(errno)),
+        Ended::Signalled(signal) => Err(io::Error::other(format!("ended by signal {signal}"))),
+    }
+}
+
+/// Takes this process to a mount namespace of its own in which all mounts are shared, as on most machines.
+pub fn share_mounts() -> io::Result<()> {
+    let none = ptr::null();
+    // SAFETY: a plain number, then a change of propagation, which reads the target path only.
+    unsafe {
+        check_int(libc::unshare(libc::CLONE_NEWNS))?;
+        check_int(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_SHARED, none.cast()))?;
+    }
+    Ok(())
+}
+
+/// Takes one supplementary group, instead of all.
+pub fn join_group(group: u32) -> io::Result<()> {
+    // SAFETY: the list has one element and outlives the call.
+    check_int(unsafe { libc::setgroups(1, &raw const group) })?;
+    Ok(())
+}
+
 /// `fanotify_init(2)`.
 pub fn fanotify() -> io::Result<OwnedFd> {
     const REPORT_FID: u32 = 0x200;

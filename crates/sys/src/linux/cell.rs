@@ -5,8 +5,11 @@
 
 use super::call::Errno;
 use super::cgroup::Entrance;
-use super::launched::{Child, Go, Launched, MadeBy, NAMESPACES, SpawnError, caller, clone_into, socket_pair};
+use super::launched::{
+    Child, Go, Launched, MadeBy, NAMESPACE_LAYERS, NAMESPACES, SpawnError, caller, clone_into, socket_pair,
+};
 use super::mapped::{give_identity, give_later_trees, give_trees};
+use super::mutate::bits;
 use super::recipe::{Identity, NetNamespace, Recipe, Step, Word};
 use super::shared_net::SharedNet;
 use super::wire::{self, Record, Tag};
@@ -59,7 +62,7 @@ impl Cell {
     /// Makes the namespaces and returns while the first process is still at work on the network.
     pub fn open(net: NetNamespace, cgroup: Option<BorrowedFd<'_>>) -> Result<Self, SpawnError> {
         let (ours, theirs) = socket_pair().map_err(caller("make the control socket", "socketpair"))?;
-        let shim = clone_into(NAMESPACES, cgroup, || {
+        let shim = clone_into(bits(NAMESPACES, NAMESPACE_LAYERS), cgroup, || {
             // SAFETY: the child's copy of the socket; duplicated so that the closure does not move the parent's, and
             // closed on exec: whoever holds it can speak as the shim.
             let control = unsafe { OwnedFd::from_raw_fd(libc::fcntl(theirs.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)) };

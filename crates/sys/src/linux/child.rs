@@ -6,6 +6,7 @@
 use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::creds;
 use super::image::{FinishImage, GroundImage, InsideImage, List};
+use super::mutate::{self, Layer, off};
 use super::recipe::{Access, Hold, Identity, Missing, NetNamespace, Root, Source, Step};
 use super::wire::{self, Tag};
 use super::{landlock, mount, net};
@@ -142,7 +143,7 @@ pub(crate) struct Handed<'a> {
 /// What every sandbox needs and no recipe changes. Done before the recipe is there, in time that nobody waits for; gives
 /// the process table of the new pid namespace.
 pub(crate) fn prepare(net: NetNamespace) -> Result<OwnedFd, Failure> {
-    if net == NetNamespace::Own {
+    if net == NetNamespace::Own && !off(Layer::NsNet) {
         // Not with the clone: here it costs time that the caller uses for deciding.
         // SAFETY: a plain number.
         at(Stage::Network, check_int(unsafe { libc::unshare(libc::CLONE_NEWNET) }))?;
@@ -158,7 +159,11 @@ pub(crate) fn prepare(net: NetNamespace) -> Result<OwnedFd, Failure> {
 }
 
 fn process_table() -> Result<OwnedFd, Errno> {
-    mount::new_filesystem(c"proc", &[(c"hidepid", c"ptraceable")], mount::NOSUID | mount::NODEV | mount::NOEXEC)
+    if off(Layer::NsPid) {
+        return mount::clone_tree_at(c"/proc");
+    }
+    let hidden = if off(Layer::ProcHidepid) { c"off" } else { c"ptraceable" };
+    mount::new_filesystem(c"proc", &[(c"hidepid", hidden)], mount::NOSUID | mount::NODEV | mount::NOEXEC)
 }
 
 /// What is to be held open until the end of the sandbox, found out while its ground was built.
@@ -175,12 +180,14 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>, control: Borro
     let GroundImage { identity, net: _, root: kind, scratch_bytes, steps, hostname } = *ground;
     let Handed { doors, trees, proc } = handed;
     // Join before the identity changes: afterwards we are nobody and the write is refused.
-    for door in doors.iter_mut().filter_map(Option::take) {
+    for door in doors.iter_mut().filter_map(Option::take).filter(|_| !off(Layer::CgroupJoin)) {
         at(Stage::Cgroup, creds::write_once(door.as_raw_fd(), b"0"))?;
     }
     // Only now, so that the namespace's root is the run's own cgroup.
-    // SAFETY: a plain number.
-    at(Stage::Cgroup, check_int(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }))?;
+    if !off(Layer::NsCgroup) {
+        // SAFETY: a plain number.
+        at(Stage::Cgroup, check_int(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }))?;
+    }
 
     take_identity(identity)?;
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL))?;
@@ -195,7 +202,9 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>, control: Borro
     let mut hands = Hands { trees, proc, passing, control, ..Hands::empty(identity) };
     hands.take_steps(steps)?;
     let held = hands.held;
-    at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
+    if !off(Layer::RootSeal) {
+        at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
+    }
     drop(root);
     if kind == Root::Made {
         at(Stage::Pivot, mount::become_root())?;
@@ -305,7 +314,9 @@ pub(crate) fn give_up(inside: &InsideImage<'_>) -> Result<(), Failure> {
     at(Stage::Privileges, creds::drop_all())?;
     // Clearing capabilities counts as a change of credentials, which makes a process dumpable again.
     at(Stage::Privileges, creds::not_dumpable())?;
-    if let Some(landlock) = &inside.landlock {
+    if let Some(landlock) = &inside.landlock
+        && !off(Layer::Landlock)
+    {
         at(Stage::Landlock, landlock::restrict(landlock.abi, landlock.rules.iter()))?;
     }
     Ok(())
@@ -384,6 +395,7 @@ impl Hands<'_> {
 fn enter_empty_root(scratch_bytes: u64, path: &CStr) -> Result<OwnedFd, Errno> {
     let (mut size, mut inodes) = (Line::new(), Line::new());
     let inodes = inodes.text(inodes_of(scratch_bytes));
+    let scratch_bytes = if off(Layer::ScratchSize) { 0 } else { scratch_bytes };
     let options = [(c"size", size.text(scratch_bytes)), (c"nr_inodes", inodes), (c"mode", c"0755")];
     let root = mount::new_filesystem(c"tmpfs", &options, mount::NOSUID | mount::NODEV)?;
     mount::attach_at(root.as_fd(), path)?;
@@ -404,11 +416,16 @@ fn enter_found_root(scratch_bytes: u64) -> Result<OwnedFd, Errno> {
 
 /// One inode per 4 KiB, as for a disk of that size: the names of empty files must not fill the host's memory.
 fn inodes_of(scratch_bytes: u64) -> u64 {
-    (scratch_bytes / 4096).max(4096)
+    if off(Layer::ScratchInodes) { 0 } else { (scratch_bytes / 4096).max(4096) }
 }
 
 /// What holds for everything that comes from the host.
 const SAFE: u64 = mount::NOSUID | mount::NODEV;
+
+/// The flag of a tree that must not be written.
+fn read_only(access: Access) -> u64 {
+    if access == Access::ReadOnly && !off(Layer::BindReadonly) { mount::RDONLY } else { 0 }
+}
 
 fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
     match step {
@@ -427,7 +444,7 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
             check_int(unsafe { libc::symlink(target.as_ptr(), at.as_ptr()) }).map(drop)
         }
         Step::Bind { source, at, access } => {
-            let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            let flags = SAFE | read_only(*access);
             let tree = match source {
                 Source::Resolved { path } => match hands.trees.get_mut(hands.next_tree).and_then(Option::take) {
                     // Whoever opened it has set the flags.
@@ -448,7 +465,7 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
             mount::attach_on(tree.as_fd(), place?.as_fd())
         }
         Step::ShowIfThere { from, at } => {
-            let tree = match mount::restricted_tree_at(from, SAFE | mount::RDONLY) {
+            let tree = match mount::restricted_tree_at(from, SAFE | read_only(Access::ReadOnly)) {
                 Ok(tree) => tree,
                 Err(Errno(libc::ENOENT)) => return Ok(()),
                 Err(other) => return Err(other),
@@ -479,9 +496,12 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
             let terminals = mount::new_filesystem(c"devpts", &options, mount::NOSUID | mount::NOEXEC)?;
             mount::attach_at(terminals.as_fd(), at)
         }
+        Step::Protect { .. } if off(Layer::StepProtect) => Ok(()),
         Step::Protect { at } => self_bind(at, SAFE | mount::RDONLY),
+        Step::Pin { .. } if off(Layer::StepPin) => Ok(()),
         Step::Pin { at } => self_bind(at, SAFE),
         Step::Held { at, hold } => check_held(mount::locate_below_cwd(at)?.as_fd(), *hold),
+        Step::Hide { .. } if off(Layer::StepHide) => Ok(()),
         Step::Hide { at, missing } => match (mount::locate_below_cwd(at), missing) {
             (Ok(place), _) => hide(place.as_fd()),
             (Err(Errno(libc::ENOENT)), Missing::Skip) => Ok(()),
@@ -499,12 +519,13 @@ fn take_step(step: &Step<&CStr>, hands: &mut Hands<'_>) -> Result<(), Errno> {
         }
         Step::Await {} => hands.await_word(),
         Step::Overlay { lower, upper, work, at, access } => {
-            let flags = SAFE | if *access == Access::ReadOnly { mount::RDONLY } else { 0 };
+            let flags = SAFE | read_only(*access);
             let layers = mount::overlay(lower, upper, work, flags)?;
             hands.held.mark = mark_of(work);
             mount::attach_on(layers.as_fd(), mount::locate_below_cwd(at)?.as_fd())
         }
         Step::Settle { upper, work, at } => settle(upper, work, at),
+        Step::Withdraw { .. } | Step::Remove { .. } if off(Layer::StepWithdraw) => Ok(()),
         Step::Withdraw { at } => {
             let moved = |passing: &OwnedFd| mount::attach_on(mount::locate_below_cwd(at)?.as_fd(), passing.as_fd());
             // The kernel waits for every processor each time that something is taken away, and not when it is moved.
@@ -651,6 +672,9 @@ fn write_all(file: BorrowedFd<'_>, mut content: &[u8]) -> Result<(), Errno> {
 
 /// Sets both limits, but never above the hard limit that we came with.
 fn lower_limit(resource: u32, value: u64) -> Result<(), Errno> {
+    if mutate::rlimit(resource).is_some_and(off) {
+        return Ok(());
+    }
     let mut old = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     let none = ptr::null::<libc::rlimit64>();
     // SAFETY: `old` is valid for writing; pid 0 is this process.

@@ -1,6 +1,7 @@
 //! Giving up privileges for good. Used between clone and exec: nothing here allocates.
 
 use super::call::{Errno, check, check_int, open_at, open_in};
+use super::mutate::{Layer, off};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
@@ -36,8 +37,10 @@ fn prctl(option: i32, a: libc::c_ulong, b: libc::c_ulong) -> Result<i32, Errno> 
 
 /// Takes this uid and gid, without any supplementary group.
 pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
-    // SAFETY: an empty list needs no pointer.
-    check(unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) })?;
+    if !off(Layer::IdentityGroups) {
+        // SAFETY: an empty list needs no pointer.
+        check(unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) })?;
+    }
     // SAFETY: plain numbers. The raw calls, because the library's would reach into other threads.
     check(unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) })?;
     // SAFETY: as above.
@@ -48,7 +51,7 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), Errno> {
 pub(crate) fn empty_bounding_set(kept: &[u32]) -> Result<(), Errno> {
     let kept_set = set_of(kept);
     for capability in 0..64 {
-        if kept_set & (1 << capability) != 0 {
+        if kept_set & (1 << capability) != 0 || off(Layer::CapsBounding) {
             continue;
         }
         match prctl(libc::PR_CAPBSET_DROP, capability, 0) {
@@ -89,18 +92,24 @@ pub(crate) fn drop_all_but(kept: &[u32]) -> Result<(), Errno> {
             prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, (*capability).into())?;
         }
     }
-    match prctl(libc::PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED, 0) {
+    let bits = if off(Layer::Securebits) { 0 } else { SECUREBITS_ALL_LOCKED };
+    match prctl(libc::PR_SET_SECUREBITS, bits, 0) {
         // Whoever built the ground has dropped everything: the bounding set is empty, so nothing can come back that the
         // bits would keep away, and nothing is asked to be kept.
         Err(Errno(libc::EPERM)) if kept.is_empty() => {}
         other => drop(other?),
     }
-    set_capabilities(kept_set, kept_set)?;
+    if !off(Layer::CapsSets) {
+        set_capabilities(kept_set, kept_set)?;
+    }
     gain_nothing_by_exec()
 }
 
 /// What a filter and a Landlock domain need from a process that is not privileged.
 pub(crate) fn gain_nothing_by_exec() -> Result<(), Errno> {
+    if off(Layer::NoNewPrivs) {
+        return Ok(());
+    }
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).map(drop)
 }
 
@@ -121,12 +130,21 @@ fn set_capabilities(permitted: u64, inheritable: u64) -> Result<(), Errno> {
 /// reached through a process table: one of our own where there is one, because in the host's the kernel looks through
 /// the tables of all namespaces that were there lately.
 pub(crate) fn bound_namespace(proc: BorrowedFd<'_>) -> Result<(), Errno> {
+    if off(Layer::NsUser) {
+        // The table would be the host's.
+        return Ok(());
+    }
     let write = |path: &CStr, content: &[u8]| {
         let file = open_in(proc, path, libc::O_WRONLY | libc::O_CLOEXEC)?;
         write_once(file.as_raw_fd(), content)
     };
-    write(c"sys/user/max_user_namespaces", b"0")?;
+    if !off(Layer::UsernsBound) {
+        write(c"sys/user/max_user_namespaces", b"0")?;
+    }
     // What a sandbox takes counts for its user on the host too; it may have half of what a user usually has.
+    if off(Layer::InotifyBound) {
+        return Ok(());
+    }
     match write(c"sys/user/max_inotify_instances", b"64") {
         // A kernel without inotify.
         Err(Errno(libc::ENOENT)) => Ok(()),
@@ -149,12 +167,18 @@ pub(crate) fn yield_to_others() {
 
 /// Nobody with our uid may look into this process.
 pub(crate) fn not_dumpable() -> Result<(), Errno> {
+    if off(Layer::ShimDumpable) {
+        return Ok(());
+    }
     prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
 }
 
 /// Dies with the thread that made it. Only for the time of the set-up: afterwards the lifeline does this, because
 /// the thread of a library user may end before the run does.
 pub(crate) fn die_with_parent(signal: i32) -> Result<(), Errno> {
+    if off(Layer::ShimPdeathsig) {
+        return Ok(());
+    }
     prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0).map(drop)
 }
 

@@ -5,6 +5,7 @@
 //! the ABI lacks was judged before the launch.
 
 use super::call::{Errno, check, check_fd, check_int, open_at};
+use super::mutate::{Layer, bits};
 use super::recipe::LandlockRule;
 use std::ffi::CStr;
 use std::os::fd::AsRawFd;
@@ -25,8 +26,29 @@ const IOCTL_DEV: u64 = 1 << 15;
 /// Only files can be opened, truncated or controlled; the rest is about directories.
 const FILE_RIGHTS: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 
+/// The layer of each right. REFER has none: the kernel denies it unless it is granted, see landlock(7).
+const RIGHT_LAYERS: &[(u64, Layer)] = &[
+    (EXECUTE, Layer::LandlockExecute),
+    (WRITE_FILE, Layer::LandlockWriteFile),
+    (READ_FILE, Layer::LandlockReadFile),
+    (READ_DIR, Layer::LandlockReadDir),
+    (1 << 4, Layer::LandlockRemoveDir),
+    (1 << 5, Layer::LandlockRemoveFile),
+    (1 << 6, Layer::LandlockMakeChar),
+    (1 << 7, Layer::LandlockMakeDir),
+    (1 << 8, Layer::LandlockMakeReg),
+    (1 << 9, Layer::LandlockMakeSock),
+    (1 << 10, Layer::LandlockMakeFifo),
+    (1 << 11, Layer::LandlockMakeBlock),
+    (1 << 12, Layer::LandlockMakeSym),
+    (TRUNCATE, Layer::LandlockTruncate),
+    (IOCTL_DEV, Layer::LandlockIoctlDev),
+];
+
 const SCOPE_ABSTRACT_UNIX_SOCKET: u64 = 1;
 const SCOPE_SIGNAL: u64 = 2;
+const SCOPE_LAYERS: &[(u64, Layer)] =
+    &[(SCOPE_ABSTRACT_UNIX_SOCKET, Layer::LandlockAbstract), (SCOPE_SIGNAL, Layer::LandlockSignal)];
 
 #[repr(C)]
 struct RulesetAttr {
@@ -53,7 +75,7 @@ pub(crate) fn known_rights(abi: u32) -> u64 {
     if abi >= 5 {
         rights |= IOCTL_DEV;
     }
-    rights
+    bits(rights, RIGHT_LAYERS)
 }
 
 /// The ABI of the running kernel, or the error that says why there is none.
@@ -68,6 +90,7 @@ pub(crate) fn abi() -> Result<u32, Errno> {
 pub(crate) fn restrict<'a>(abi: u32, rules: impl Iterator<Item = LandlockRule<&'a CStr>>) -> Result<(), Errno> {
     let known = known_rights(abi);
     let scoped = if abi >= 6 { SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL } else { 0 };
+    let scoped = bits(scoped, SCOPE_LAYERS);
     let attr = RulesetAttr { fs: known, net: 0, scoped };
     // An older kernel refuses a structure that is longer than its own, even when the rest is zero bytes it knows not.
     let size = match abi {

@@ -3,6 +3,7 @@
 use super::call::{Errno, check, check_fd, check_int};
 use super::child::Stage;
 use super::denials::{Denial, Seen};
+use super::mutate::{self, Layer};
 use super::recipe::{Hold, Source, Step};
 use super::shim::{pid_namespace, user_namespace};
 use super::wire::{self, FLAG_DISK_FULL, Record, Tag};
@@ -380,6 +381,7 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// A copy of this process in new namespaces, running `body`, which must obey the rules of a cloned child.
 pub(crate) fn clone_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>, body: impl FnOnce()) -> Result<Child, Errno> {
+    mutate::load();
     let mut pidfd: i32 = -1;
     let args = CloneArgs {
         flags: namespaces | libc::CLONE_PIDFD as u64 | cgroup.map_or(0, |_| CLONE_INTO_CGROUP),
@@ -432,6 +434,15 @@ pub(crate) fn clone_sharing(mut body: impl FnMut()) -> Result<Child, Errno> {
     // SAFETY: the kernel just made this descriptor for us.
     Ok(Child { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) }, reaped: false, anothers: false })
 }
+
+/// The layer of each of them.
+pub(crate) const NAMESPACE_LAYERS: &[(u64, Layer)] = &[
+    (libc::CLONE_NEWUSER as u64, Layer::NsUser),
+    (libc::CLONE_NEWNS as u64, Layer::NsMount),
+    (libc::CLONE_NEWPID as u64, Layer::NsPid),
+    (libc::CLONE_NEWIPC as u64, Layer::NsIpc),
+    (libc::CLONE_NEWUTS as u64, Layer::NsUts),
+];
 
 /// Every namespace but the network's and the cgroup's, which the child makes after it has joined.
 pub(crate) const NAMESPACES: u64 =

@@ -4,6 +4,7 @@
 use super::call::Errno;
 use super::child::Line;
 use super::launched::{SpawnError, caller};
+use super::mutate::{Layer, off};
 use super::recipe::{Access, Identity, Source, Step};
 use super::{creds, mount};
 use std::ffi::{CStr, CString, OsStr};
@@ -26,6 +27,7 @@ pub(crate) fn give_identity(
 pub(crate) fn map_identity(pid: i32, identity: Identity) -> Result<(), SpawnError> {
     match identity {
         Identity::Same { uid, gid } => map_self(pid, uid, gid),
+        Identity::Range { count, .. } if off(Layer::IdentityRange) => map_ids(pid, 0, 0, count),
         Identity::Range { base, count, .. } => map_ids(pid, 0, base, count),
         Identity::HostRoot => map_ids(pid, 0, 0, 1),
     }
@@ -101,7 +103,7 @@ pub(crate) fn mapped_trees<'a>(
             .map_err(fault("openat2"))
             .and_then(|place| mount::clone_tree(place.as_fd()).map_err(fault("open_tree")))
             .and_then(|tree| {
-                let read_only = if access == Access::ReadOnly { mount::RDONLY } else { 0 };
+                let read_only = if access == Access::ReadOnly && !off(Layer::BindReadonly) { mount::RDONLY } else { 0 };
                 let flags = mount::NOSUID | mount::NODEV | read_only;
                 mount::idmap_tree(tree.as_fd(), userns.as_fd(), flags)
                     .map_err(fault("mount_setattr MOUNT_ATTR_IDMAP"))?;

@@ -25,6 +25,10 @@ mod local;
 mod located;
 mod mapped;
 mod mount;
+#[cfg(feature = "mutate")]
+pub mod mutate;
+#[cfg(not(feature = "mutate"))]
+mod mutate;
 pub mod names;
 mod net;
 mod notify;

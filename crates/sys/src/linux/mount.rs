@@ -1,6 +1,7 @@
 //! Mounts by descriptor. Used between clone and exec: nothing here allocates.
 
 use super::call::{Errno, check, check_fd, check_int};
+use super::mutate::{Layer, bits, off};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -26,6 +27,10 @@ pub(crate) const NODEV: u64 = 0x4;
 /// Nothing here can be executed.
 pub(crate) const NOEXEC: u64 = 0x8;
 const IDMAP: u64 = 0x0010_0000;
+
+/// The layer of each flag that holds for every mount.
+const FLAG_LAYERS: &[(u64, Layer)] =
+    &[(NOSUID, Layer::MountNosuid), (NODEV, Layer::MountNodev), (NOEXEC, Layer::MountNoexec)];
 
 const RESOLVE_NO_XDEV: u64 = 0x01;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
@@ -70,11 +75,17 @@ fn open_how(dir: i32, path: &CStr, flags: i32, resolve: u64) -> Result<OwnedFd, 
 
 /// A handle on an absolute host path of which no component may be a symbolic link.
 pub(crate) fn locate(path: &CStr) -> Result<OwnedFd, Errno> {
+    if off(Layer::ResolveHost) {
+        return open_how(libc::AT_FDCWD, path, libc::O_PATH, 0);
+    }
     open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 }
 
 /// A handle on a path below the working directory; no symbolic link is followed and `..` does not lead out.
 pub(crate) fn locate_below_cwd(path: &CStr) -> Result<OwnedFd, Errno> {
+    if off(Layer::ResolveBelow) {
+        return open_how(libc::AT_FDCWD, path, libc::O_PATH, 0);
+    }
     open_how(libc::AT_FDCWD, path, libc::O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
 }
 
@@ -150,7 +161,7 @@ pub(crate) fn restricted_tree(place: BorrowedFd<'_>, set: u64) -> Result<OwnedFd
 /// `open_tree_attr`, of Linux 6.15: both in one call. Older kernels say ENOSYS, and some containers EPERM.
 fn clone_with_attributes(dir: i32, path: &CStr, flags: u32, set: u64) -> Result<OwnedFd, Errno> {
     const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
-    let attr = MountAttr { set, clear: 0, propagation: 0, userns: 0 };
+    let attr = MountAttr { set: bits(set, FLAG_LAYERS), clear: 0, propagation: 0, userns: 0 };
     // SAFETY: `path` and `attr` outlive the call; the size passed is that of `attr`.
     check_fd(unsafe {
         libc::syscall(SYS_OPEN_TREE_ATTR, dir, path.as_ptr(), flags, &raw const attr, size_of::<MountAttr>())
@@ -195,14 +206,17 @@ pub(crate) fn restrict_mount(mount: BorrowedFd<'_>, set: u64) -> Result<(), Errn
 /// Maps the owners of a detached tree through a user namespace, so that files keep the owners they have on disk.
 pub(crate) fn idmap_tree(tree: BorrowedFd<'_>, userns: BorrowedFd<'_>, set: u64) -> Result<(), Errno> {
     let userns = userns.as_raw_fd() as u64;
+    let private = if off(Layer::MountPrivate) { 0 } else { libc::MS_PRIVATE };
     set_attributes(
         tree,
         libc::AT_EMPTY_PATH as u32 | AT_RECURSIVE,
-        MountAttr { set: set | IDMAP, clear: 0, propagation: 0, userns },
+        // Cloned in the caller's namespace, so they are peers of the host's mounts where those are shared.
+        MountAttr { set: set | IDMAP, clear: 0, propagation: private, userns },
     )
 }
 
 fn set_attributes(tree: BorrowedFd<'_>, flags: u32, attr: MountAttr) -> Result<(), Errno> {
+    let attr = MountAttr { set: bits(attr.set, FLAG_LAYERS), ..attr };
     // SAFETY: `attr` outlives the call and the size passed is its own.
     let answer = unsafe {
         libc::syscall(
@@ -254,6 +268,7 @@ pub(crate) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], flags: u64
     // SAFETY: `kind` outlives the call.
     let context = check_fd(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
     configure(context.as_fd(), options, FSCONFIG_CMD_CREATE)?;
+    let flags = bits(flags, FLAG_LAYERS);
     // SAFETY: plain numbers and a descriptor that we own.
     check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
 }
@@ -275,6 +290,7 @@ pub(crate) fn overlay(lower: &CStr, upper: &CStr, work: &CStr, flags: u64) -> Re
     let options =
         [(c"source", c"polder"), (c"lowerdir", lower), (c"upperdir", upper), (c"workdir", work), (c"index", c"off")];
     configure(context.as_fd(), &options, FSCONFIG_CMD_CREATE)?;
+    let flags = bits(flags, FLAG_LAYERS);
     // SAFETY: plain numbers and a descriptor that we own.
     check_fd(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, flags) })
 }
@@ -305,6 +321,9 @@ pub(crate) fn detach_at(path: &CStr) -> Result<(), Errno> {
 
 /// Cuts all propagation, so that no mount of ours reaches the host.
 pub(crate) fn make_private() -> Result<(), Errno> {
+    if off(Layer::MountPrivate) {
+        return Ok(());
+    }
     let none = std::ptr::null();
     // SAFETY: a change of propagation reads the target path only.
     check_int(unsafe { libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) }).map(drop)
@@ -335,8 +354,10 @@ pub(crate) fn seal_host() -> Result<(), Errno> {
 pub(crate) fn become_root() -> Result<(), Errno> {
     // SAFETY: both paths are static strings.
     check(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) })?;
-    // SAFETY: the path is a static string.
-    check_int(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) })?;
+    if !off(Layer::RootOld) {
+        // SAFETY: the path is a static string.
+        check_int(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) })?;
+    }
     // SAFETY: the path is a static string.
     check_int(unsafe { libc::chdir(c"/".as_ptr()) }).map(drop)
 }

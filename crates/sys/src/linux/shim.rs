@@ -11,6 +11,7 @@ use super::child::{
 };
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::listener::Listener;
+use super::mutate::{Layer, off};
 use super::recipe::{NetNamespace, Step, Swept};
 use super::syscalls::{self, Observe};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
@@ -89,7 +90,9 @@ impl Sweep<'_> {
         // SAFETY: plain numbers; reaps until nobody is left. Whoever hears of the end may rely on that.
         unsafe {
             let child = check_int(libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG | libc::__WALL));
-            if child != Err(Errno(libc::ECHILD)) && libc::kill(-1, libc::SIGKILL) == 0 {
+            // In the host's pid namespace, -1 would mean every process of this uid.
+            let skip = off(Layer::ShimKill) || off(Layer::NsPid);
+            if child != Err(Errno(libc::ECHILD)) && !skip && libc::kill(-1, libc::SIGKILL) == 0 {
                 while libc::waitpid(-1, ptr::null_mut(), libc::__WALL) > 0 {}
             }
         }
@@ -105,7 +108,7 @@ impl Sweep<'_> {
             exit(0)
         }
         let mut all = true;
-        for Swept { tree, parent, name, suffix, only_with } in self.paths.iter() {
+        for Swept { tree, parent, name, suffix, only_with } in self.paths.iter().filter(|_| !off(Layer::SweepShim)) {
             let task = AsideTask { parent, name, suffix };
             let done =
                 open_tree(tree).and_then(|tree| task.carry_out(tree.as_fd(), only_with.iter(), &mut AsideName::new()));
@@ -138,13 +141,17 @@ type Begun<'a> = (i32, Listener<'a>, Sweep<'a>);
 fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
     block_all_signals();
     // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
-    // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
-    unsafe { libc::setsid() };
+    if !off(Layer::ShimSession) {
+        // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
+        unsafe { libc::setsid() };
+    }
     // For the time of the set-up, a parent that dies takes us along, even if a mount hangs.
     at(Stage::Lifeline, creds::die_with_parent(libc::SIGKILL)).map_err(failed)?;
     // What the caller had open belongs to its other runs, too: their pipes and locks would not end as long as we wait for
     // a workspace that one of them has. What we need is handed over.
-    at(Stage::Descriptors, close_all_but([control.as_raw_fd(); 3])).map_err(failed)?;
+    if !off(Layer::DescriptorsShim) {
+        at(Stage::Descriptors, close_all_but([control.as_raw_fd(); 3])).map_err(failed)?;
+    }
     let proc = prepare(net).map_err(failed)?;
     let settled = settle(Some((net, proc)), control)?;
     start(settled, Maker::Caller, control)
@@ -217,7 +224,9 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
     };
     let [kept, held] = kept.map(number);
     let (kept, held) = (kept?, held?);
-    close_all_but([control.as_raw_fd(), kept, held]).map_err(stage(Stage::Descriptors))?;
+    if !off(Layer::DescriptorsCommand) {
+        close_all_but([control.as_raw_fd(), kept, held]).map_err(stage(Stage::Descriptors))?;
+    }
 
     let listener = Listener::new(&inside, mask).map_err(stage(Stage::Seccomp))?;
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
@@ -346,6 +355,9 @@ fn point<'a>(places: &mut [Pointer], strings: List<'a, &'a CStr>) {
 }
 
 pub(crate) fn block_all_signals() {
+    if off(Layer::ShimSignals) {
+        return;
+    }
     // SAFETY: all-zero is a valid set, which is then filled.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -455,8 +467,10 @@ extern "C" fn execute(argument: *mut libc::c_void) -> libc::c_int {
 fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Errno)> {
     let CommandImage { candidates, workdir, terminal, .. } = start.inside.command;
     // A session of its own: no terminal of the caller can be made the controlling one, and a group to signal.
-    // SAFETY: no arguments.
-    check_int(unsafe { libc::setsid() }).map_err(|errno| (Stage::Terminal, errno))?;
+    if !off(Layer::CommandSession) {
+        // SAFETY: no arguments.
+        check_int(unsafe { libc::setsid() }).map_err(|errno| (Stage::Terminal, errno))?;
+    }
     if let Some(terminal) = terminal {
         let first = terminal.streams.first();
         // SAFETY: the request takes a number; 0 does not steal a terminal.
@@ -474,7 +488,7 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
     }
     limit_descriptors(start.inside).map_err(|errno| (Stage::Limits, errno))?;
     // The filter comes last: everything above needs calls that it may not allow.
-    if let Some(guarded) = start.inside.filter {
+    if let Some(guarded) = start.inside.filter.filter(|_| !off(Layer::Filter)) {
         let observe = start.inside.observe.map_or(Observe::Off, |observe| observe.mode);
         let filter = syscalls::program(guarded, observe);
         if start.heard {
@@ -539,6 +553,7 @@ fn watch(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep:
                     // SAFETY: plain numbers.
                     unsafe { libc::kill(-main, record.a) };
                 }
+                _ if off(Layer::ShimLifeline) => {}
                 _ => sweep.finish(control, None),
             }
         }
