@@ -56,6 +56,11 @@ impl Field {
         self.path("home").join(below)
     }
 
+    /// A host path that the bait left, which is shown at another place inside.
+    pub(crate) fn shown(&self, name: &str, inside: &str) -> PathBuf {
+        if self.is_control() { self.path(name) } else { PathBuf::from(inside) }
+    }
+
     /// Whether this is the attempt without a sandbox.
     pub(crate) fn is_control(&self) -> bool {
         self.word("side") == "control"

@@ -11,6 +11,8 @@ mod attack;
 mod attacks;
 mod field;
 mod hidden;
+#[cfg(feature = "mutate")]
+pub mod layers;
 mod run;
 mod stage;
 

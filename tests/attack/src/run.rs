@@ -125,7 +125,7 @@ pub fn run_one(engine_id: &str, attack: Listed, payload: &Path) -> Verdict {
 /// The same with everything that is denied watched in this way.
 pub fn run_observed(engine_id: &str, attack: Listed, payload: &Path, observe: &str) -> Verdict {
     let began = Instant::now();
-    let outcome = in_own_process(engine_id, attack.id, payload, observe)
+    let outcome = in_own_process(engine_id, attack.id, payload, observe, &[])
         .unwrap_or_else(|error| Outcome::Broken(error.to_string()));
     Verdict {
         engine: engine_id.to_owned(),
@@ -138,7 +138,7 @@ pub fn run_observed(engine_id: &str, attack: Listed, payload: &Path, observe: &s
 }
 
 /// Watched as every run is where nothing is said about it.
-const USUAL: &str = "";
+pub(crate) const USUAL: &str = "";
 
 /// A directory that goes away again.
 struct Scratch(PathBuf);
@@ -164,10 +164,17 @@ impl Drop for Scratch {
 }
 
 /// Starts the stage of an attack as a process and takes its verdict; ends it when it takes too long.
-fn in_own_process(engine_id: &str, id: &str, payload: &Path, observe: &str) -> io::Result<Outcome> {
+pub(crate) fn in_own_process(
+    engine_id: &str,
+    id: &str,
+    payload: &Path,
+    observe: &str,
+    variables: &[(&str, &str)],
+) -> io::Result<Outcome> {
     let scratch = Scratch::new()?;
     let mut command = Command::new(payload);
     command.args([HIDDEN_ARGUMENT, "stage", engine_id, id]).arg(payload).arg(&scratch.0).arg(observe);
+    command.envs(variables.iter().copied());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(&scratch.0);
     let mut stage = polder_sys::attempt::die_with_starter(&mut command).spawn()?;
     let collect = |source: Option<Box<dyn Read + Send>>| {

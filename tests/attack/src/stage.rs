@@ -65,6 +65,11 @@ impl Stage {
         for name in ["DOCKER_HOST", "CONTAINER_HOST"] {
             environment.extend(std::env::var_os(name).map(|socket| (OsString::from(name), socket)));
         }
+        #[cfg(feature = "mutate")]
+        environment.extend(
+            std::env::var_os(polder_sys::mutate::VARIABLE)
+                .map(|off| (OsString::from(polder_sys::mutate::VARIABLE), off)),
+        );
         Ok(Self {
             root: root.to_owned(),
             workspace,
@@ -129,6 +134,11 @@ impl Stage {
     /// Keeps something alive until the stage ends.
     pub(crate) fn hold(&self, thing: impl Any) {
         self.held.borrow_mut().push(Box::new(thing));
+    }
+
+    /// Asks something that is kept alive, if there is one of this type.
+    pub(crate) fn held<T: Any, A>(&self, ask: impl FnOnce(&T) -> A) -> Option<A> {
+        self.held.borrow().iter().find_map(|thing| thing.downcast_ref::<T>()).map(ask)
     }
 
     /// A host process that waits to be found; gives its pid.

@@ -5,7 +5,10 @@ use crate::attack::Attack;
 mod a_blocked_shim_does_not_keep_the_sandbox_alive;
 mod a_daemon_does_not_survive_a_timeout;
 mod a_daemon_does_not_survive_the_command;
+mod a_device_in_a_shown_tree_takes_no_request;
+mod a_device_node_in_a_shown_tree_is_dead;
 mod a_directory_as_stdin_does_not_open_the_host;
+mod a_directory_as_stdin_runs_and_lists_nothing;
 mod a_disk_filler_is_bounded;
 mod a_failed_apply_leaves_no_half_of_it;
 mod a_flood_of_denials_does_not_wear_the_observer_out;
@@ -14,6 +17,7 @@ mod a_fork_bomb_is_bounded;
 mod a_git_redirect_is_gone_after_a_timeout;
 mod a_git_redirect_is_gone_after_the_run;
 mod a_git_redirect_is_gone_after_too_much_output;
+mod a_git_redirect_is_gone_when_polder_is_killed;
 mod a_git_redirect_is_gone_when_the_shim_is_ended;
 mod a_hidden_directory_has_no_other_readable_name;
 mod a_hidden_file_cannot_be_opened_by_any_call;
@@ -43,6 +47,7 @@ mod a_protected_directory_has_no_other_writable_name;
 mod a_protected_file_cannot_be_changed_or_replaced;
 mod a_protected_file_gets_no_second_name;
 mod a_read_only_file_cannot_be_linked_into_the_workspace;
+mod a_read_only_tree_resists_every_change;
 mod a_read_only_workspace_cannot_be_changed;
 mod a_renamed_parent_does_not_free_a_protected_path;
 mod a_renamed_parent_does_not_reveal_a_hidden_path;
@@ -63,6 +68,7 @@ mod a_reserved_name_cannot_be_made_through_a_descriptor;
 mod a_reserved_name_cannot_be_made_through_proc;
 mod a_sandbox_tool_gains_nothing_inside;
 mod a_setuid_program_gains_nothing;
+mod a_signal_does_not_leave_the_sandbox;
 mod a_stopped_command_does_not_outlive_its_time;
 mod a_symlink_in_the_workspace_does_not_lead_out;
 mod a_symlink_swap_does_not_write_a_hook;
@@ -79,14 +85,17 @@ mod an_output_flood_is_bounded;
 mod an_overlapping_bind_does_not_free_a_protected_path;
 mod beat;
 mod bpf_is_not_there;
+mod core_files_are_not_written;
 mod device_nodes_cannot_be_made;
 mod devices_of_the_host_are_not_there;
+mod every_mount_is_restricted;
 mod families;
 mod fanotify_is_not_there;
 mod files_beside_the_workspace_cannot_be_read;
 mod files_cannot_be_named_by_handle;
 mod files_cannot_be_opened_by_handle;
 mod files_made_in_a_layer_do_not_reach_the_tree;
+mod groups_of_the_caller_are_given_up;
 mod home_secrets_cannot_be_read;
 mod host_apply;
 mod host_directories_cannot_be_watched;
@@ -96,15 +105,20 @@ mod host_processes_are_not_in_view;
 mod host_processes_cannot_be_signalled;
 mod host_processes_cannot_be_traced;
 mod inherited_descriptors_are_closed;
+mod inotify_instances_are_bounded;
 mod io_uring_is_not_there;
 mod kernel_memory_is_not_readable;
 mod kernel_switches_cannot_be_written;
 mod keyrings_are_not_there;
 mod launcher;
 mod leases_and_notices_cannot_be_set;
+mod layers_of_a_workspace_are_out_of_view;
 mod masks_cannot_be_lifted;
+mod memory_is_bounded_without_a_cgroup;
 mod message_queues_of_the_host_are_not_there;
+mod mounts_of_the_host_do_not_arrive;
 mod names_in_private_directories_are_bounded;
+mod no_capability_is_effective;
 mod no_capability_is_left;
 mod no_descriptor_above_two_is_open;
 mod no_environment_inside_holds_a_secret;
@@ -115,6 +129,7 @@ mod no_interface_leads_out;
 mod no_module_is_loaded_by_a_request;
 mod no_namespace_can_be_entered;
 mod no_namespace_can_be_made;
+mod no_namespace_is_the_hosts;
 mod nothing_can_be_mounted;
 mod nothing_can_be_typed_into_a_terminal;
 mod one_run_does_not_see_the_scratch_of_another;
@@ -127,6 +142,7 @@ mod processes_cannot_be_compared;
 mod rare_families_cannot_be_reached;
 mod rare_protocols_cannot_be_reached;
 mod rights_and_times_of_read_only_files_cannot_be_changed;
+mod roots_command_is_not_root_outside;
 mod shared_memory_of_the_host_is_not_there;
 mod shared_scratch_directories_are_private;
 mod sockets;
@@ -137,6 +153,8 @@ mod stdin_file_keeps_its_attributes;
 mod system_directories_cannot_be_written;
 mod the_32_bit_entrance_is_closed;
 mod the_core_limit_cannot_be_moved;
+pub(crate) mod the_filter_refuses_each_call_itself;
+mod the_filter_refuses_each_call_unwatched;
 mod the_guard_does_not_open_its_own_process;
 mod the_guard_does_not_open_the_callers_terminal;
 mod the_guard_does_not_walk_its_own_descriptors;
@@ -148,7 +166,9 @@ mod the_hypervisor_cannot_be_reached;
 mod the_kernels_ciphers_cannot_be_reached;
 mod the_kernels_log_is_not_there;
 mod the_machines_ports_are_not_there;
+mod the_old_root_is_not_above_the_new_one;
 mod the_outcome_cannot_be_forged;
+mod the_private_root_cannot_be_changed;
 mod the_root_cannot_be_changed;
 mod the_shim_cannot_be_killed;
 mod the_shim_cannot_be_reniced;
@@ -157,6 +177,7 @@ mod the_shim_cannot_be_traced;
 mod the_system_tree_is_not_in_view;
 mod the_x32_numbers_are_closed;
 mod two_applies_do_not_mix;
+mod unlisted_calls_do_not_exist;
 mod userfaultfd_is_not_there;
 mod variables_of_the_caller_do_not_enter;
 mod what_the_host_would_execute_is_not_applied;
@@ -316,4 +337,25 @@ pub(crate) const ALL: &[Attack] = &[
     a_hidden_tree_tells_nothing_of_itself::ATTACK,
     a_memory_race_does_not_fool_the_observer::ATTACK,
     a_flood_of_denials_does_not_wear_the_observer_out::ATTACK,
+    a_device_in_a_shown_tree_takes_no_request::ATTACK,
+    a_device_node_in_a_shown_tree_is_dead::ATTACK,
+    a_directory_as_stdin_runs_and_lists_nothing::ATTACK,
+    a_read_only_tree_resists_every_change::ATTACK,
+    a_signal_does_not_leave_the_sandbox::ATTACK,
+    core_files_are_not_written::ATTACK,
+    every_mount_is_restricted::ATTACK,
+    groups_of_the_caller_are_given_up::ATTACK,
+    inotify_instances_are_bounded::ATTACK,
+    mounts_of_the_host_do_not_arrive::ATTACK,
+    no_capability_is_effective::ATTACK,
+    no_namespace_is_the_hosts::ATTACK,
+    roots_command_is_not_root_outside::ATTACK,
+    the_filter_refuses_each_call_itself::ATTACK,
+    the_filter_refuses_each_call_unwatched::ATTACK,
+    the_old_root_is_not_above_the_new_one::ATTACK,
+    the_private_root_cannot_be_changed::ATTACK,
+    unlisted_calls_do_not_exist::ATTACK,
+    memory_is_bounded_without_a_cgroup::ATTACK,
+    a_git_redirect_is_gone_when_polder_is_killed::ATTACK,
+    layers_of_a_workspace_are_out_of_view::ATTACK,
 ];

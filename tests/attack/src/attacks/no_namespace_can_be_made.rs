@@ -1,6 +1,6 @@
 //! In a namespace of its own the command would hold every capability.
 
-use crate::answer::{Answer, NO_CALL};
+use crate::answer::Answer;
 use crate::attack::Attack;
 use crate::field::Field;
 use polder_sys::attempt::{Ended, clone, clone3, in_copy, unshare};
@@ -13,6 +13,9 @@ pub(crate) const ATTACK: Attack = Attack {
     attempt,
     ..Attack::PLAIN
 };
+
+/// Refused by the filter, or by the bound of the user namespace; see user_namespaces(7).
+const REFUSED: &[i32] = &[libc::EPERM, libc::EACCES, libc::ENOSYS, libc::ENOSPC];
 
 fn attempt(field: &Field) -> Answer {
     let user = libc::CLONE_NEWUSER;
@@ -33,9 +36,9 @@ fn attempt(field: &Field) -> Answer {
     };
     let mut answers: Vec<Answer> = with
         .iter()
-        .map(|more| Answer::of(&format!("unshare {:x}", user | more), unshared(user | more), NO_CALL))
+        .map(|more| Answer::of(&format!("unshare {:x}", user | more), unshared(user | more), REFUSED))
         .collect();
-    answers.push(Answer::of("clone", clone(user), NO_CALL));
-    answers.push(Answer::of("clone3", clone3(user as u64), NO_CALL));
+    answers.push(Answer::of("clone", clone(user), REFUSED));
+    answers.push(Answer::of("clone3", clone3(user as u64), REFUSED));
     Answer::all(field, answers)
 }
