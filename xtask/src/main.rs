@@ -6,6 +6,7 @@ mod bench;
 mod daemons;
 mod generate;
 mod machine;
+mod mutate;
 mod order;
 mod run;
 mod soak;
@@ -23,6 +24,7 @@ cargo xtask VERB
   bench start|work|workspace|streams  measure, side by side, and print a table (--write keeps it in docs/bench/)
   bench start --engines  the start of every engine that works here, in one table
   soak kill [--engine ID] [--kills N] [--user]  kill runs at random times and count what they leave
+  mutate [FILTER]        switch every layer of a sandbox off in turn and print which attack notices
   order                  list the functions that a run passes through, for the linker to put them side by side
   generate               write the generated files anew: schemas, man pages, filters, the page of engines
 ";
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Some(daemons::KEEPER) => daemons::keep(),
         Some("bench") => bench::bench(rest),
         Some("soak") => soak::soak(rest),
+        Some("mutate") => mutate::layers(rest.first().map(String::as_str)),
         Some("order") => order::order(),
         Some("generate") => generate::all(),
         _ => {

@@ -54,6 +54,10 @@ pub(crate) fn all(filter: Option<&str>) -> Outcome {
     } else {
         println!("== skipped: tests as another user (only root can change to one)");
     }
+    if filter.is_none() {
+        println!("== layers, each switched off");
+        note("layers", crate::mutate::layers(None).map(drop));
+    }
     if failed.is_empty() { Ok(0) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 

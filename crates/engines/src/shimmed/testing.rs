@@ -222,7 +222,7 @@ pub(crate) mod text {
         }
         let path_of = |swept: &polder_sys::Swept| {
             let parts = [&swept.tree, &swept.parent, &swept.name].map(shown);
-            std::ffi::CString::new(parts.join("/").replace("/./", "/")).expect("no NUL byte")
+            CString::new(parts.join("/").replace("/./", "/")).expect("no NUL byte")
         };
         let swept: Vec<_> = swept.iter().map(path_of).collect();
         lines.push(format!("swept {}", list(&swept)));
