@@ -154,8 +154,11 @@ fn a_log_that_begins_while_it_is_read_is_whole() {
     }
 }
 
+/// Files with what they hold.
+type Files = Vec<(std::path::PathBuf, Vec<u8>)>;
+
 /// A log of four records with an anchor, and what its directory held after each record.
-fn anchored() -> (Place, Vec<Vec<(std::path::PathBuf, Vec<u8>)>>) {
+fn anchored() -> (Place, Vec<Files>) {
     let place = Place::new();
     let mut states = Vec::new();
     for n in 1..=4 {
