@@ -146,7 +146,9 @@ impl Relay {
     /// Gives the caller's input and terminal back. An output that could not be written is an error.
     pub(crate) fn finish(self) -> Result<(), StreamError> {
         let Self { input, outputs, events: _, terminal } = self;
-        input.map(Inlet::finish);
+        if let Some(input) = input {
+            input.finish();
+        }
         drop(terminal);
         for OutputRelay { stream, mut to, .. } in outputs {
             if let Some(source) = to.take_failure() {

@@ -244,13 +244,16 @@ pub struct ConfigMerge {
 /// Why a key that was changed on both sides is not taken over.
 const CHANGED_MEANWHILE: &str = "the host changed it meanwhile";
 
+/// Says why a value of a key is not taken over, if it is not.
+pub(super) type KeyJudge<'a> = dyn Fn(&ConfigKey, Option<&str>) -> Result<(), &'static str> + 'a;
+
 /// Takes over what changed from `base` to `copy` into `host`, key by key, as far as `judge` has no
 /// objection to a value. A value that was there before is no change.
 pub fn merge_configs(
     base: &str,
     host: &str,
     copy: &str,
-    judge: &dyn Fn(&ConfigKey, Option<&str>) -> Result<(), &'static str>,
+    judge: &KeyJudge<'_>,
     removable: &dyn Fn(&ConfigKey) -> Result<(), &'static str>,
 ) -> Result<ConfigMerge, ConfigFault> {
     let copied = ConfigText::parse(copy)?;

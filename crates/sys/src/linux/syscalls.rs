@@ -159,13 +159,17 @@ fn when_all<const N: usize>(looks: [(u8, Match); N], verdict: Verdict) -> Test {
     Test { looks, verdict }
 }
 
+/// Numbers of getrlimit(2) and getpriority(2); the two C libraries disagree on the type of their names.
+const RLIMIT_CORE: u32 = 4;
+const PRIO_USER: u32 = 2;
+
 /// Asking to be told of calls that a filter hands to a tracer; the errno is that of an unknown option.
 fn tracing_filters() -> Vec<Test> {
+    // Numbers of ptrace(2); the two C libraries disagree on the type of their names.
+    const PTRACE_SETOPTIONS: u32 = 0x4200;
     const PTRACE_SEIZE: u32 = 0x4206;
     let option = (3, Match::AnyBit(libc::PTRACE_O_TRACESECCOMP as u32));
-    [libc::PTRACE_SETOPTIONS, PTRACE_SEIZE]
-        .map(|request| when_all([(0, Match::Equals(request)), option], EINVAL))
-        .to_vec()
+    [PTRACE_SETOPTIONS, PTRACE_SEIZE].map(|request| when_all([(0, Match::Equals(request)), option], EINVAL)).to_vec()
 }
 
 /// Sockets by list, in families, types and protocols: the kernel loads a module for what it does not have yet. Local
@@ -264,18 +268,18 @@ fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
             libc::SYS_prlimit64,
             vec![
                 when(0, Match::AnyBit(u32::MAX), EPERM),
-                when_all([(1, Match::Equals(libc::RLIMIT_CORE as u32)), (2, Match::AnyBit(u32::MAX))], NOTHING),
-                when_all([(1, Match::Equals(libc::RLIMIT_CORE as u32)), (2, Match::HighBits)], NOTHING),
+                when_all([(1, Match::Equals(RLIMIT_CORE)), (2, Match::AnyBit(u32::MAX))], NOTHING),
+                when_all([(1, Match::Equals(RLIMIT_CORE)), (2, Match::HighBits)], NOTHING),
             ],
             Verdict::Allow,
         ),
-        (libc::SYS_setrlimit, vec![when(0, Match::Equals(libc::RLIMIT_CORE as u32), NOTHING)], Verdict::Allow),
+        (libc::SYS_setrlimit, vec![when(0, Match::Equals(RLIMIT_CORE), NOTHING)], Verdict::Allow),
         (libc::SYS_sched_setaffinity, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         (libc::SYS_sched_setscheduler, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         (libc::SYS_sched_setparam, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         (libc::SYS_sched_setattr, vec![when(0, Match::Equals(1), EPERM)], Verdict::Allow),
         // By user the shim is meant, too.
-        (libc::SYS_setpriority, reaching_the_shim(libc::PRIO_USER as u32), Verdict::Allow),
+        (libc::SYS_setpriority, reaching_the_shim(PRIO_USER), Verdict::Allow),
         (libc::SYS_ioprio_set, reaching_the_shim(IOPRIO_WHO_USER), Verdict::Allow),
         // The execution domains that do not switch off address randomisation or write protection.
         (

@@ -145,9 +145,8 @@ fn chosen_lines_differ(words: &[&str], before: Option<&[u8]>, after: Option<&[u8
         let counts = |line: &&[u8]| {
             let line = line.trim_ascii_start();
             // A heading of INI and TOML, or a key with a list below it in YAML.
-            if line.starts_with(b"[") {
-                chosen = has(line);
-            } else if line.trim_ascii_end().ends_with(b":") && !line.starts_with(b"-") {
+            let key = line.trim_ascii_end().ends_with(b":") && !line.starts_with(b"-");
+            if line.starts_with(b"[") || key {
                 chosen = has(line);
             }
             !line.is_empty() && (chosen || has(line))

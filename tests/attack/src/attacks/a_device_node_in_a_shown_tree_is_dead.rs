@@ -8,6 +8,9 @@ use polder_sys::attempt::{errno_of, mknod, open};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
+/// ioctl_tty(2); the two C libraries disagree on the type of its name.
+const TCGETS: u64 = 0x5401;
+
 pub(crate) const ATTACK: Attack = Attack {
     id: "T207a",
     name: "a_device_node_in_a_shown_tree_is_dead",
@@ -37,7 +40,7 @@ pub(super) fn control_device(field: &Field) -> Answer {
         Ok(device) => device,
         Err(error) => return Answer::of_error("open", &error, DENIED),
     };
-    match errno_of(libc::SYS_ioctl, [device.as_raw_fd() as u64, libc::TCGETS, 0, 0]) {
+    match errno_of(libc::SYS_ioctl, [device.as_raw_fd() as u64, TCGETS, 0, 0]) {
         libc::EACCES => Answer::Blocked("ioctl".to_owned()),
         errno => Answer::Reached(format!("ioctl: errno {errno}")),
     }

@@ -132,7 +132,7 @@ fn sockets_outside_of_the_list_are_refused() {
 
 #[test]
 fn core_limit_can_be_read_and_not_set() {
-    let core = u64::from(libc::RLIMIT_CORE as u32);
+    let core = u64::from(RLIMIT_CORE);
     for (number, args, expected) in [
         (libc::SYS_prlimit64, [0, core, 0, 0x7000, 0, 0], Verdict::Allow),
         (libc::SYS_prlimit64, [0, core, 0x7000, 0, 0, 0], NOTHING),
