@@ -211,7 +211,7 @@ fn files_of(place: &Place) -> BTreeSet<PathBuf> {
     for part in ["home", "run", "tmp", "work"] {
         walk(&place.dir().join(part), place.dir(), &mut found);
     }
-    // Records of runs have names of their own.
-    let records = Path::new("home/.local/state/polder/runs");
-    found.into_iter().filter(|path| !path.starts_with(records)).collect()
+    // Records of runs have names of their own, and an audit log has one anchor.
+    let records = ["home/.local/state/polder/runs", "home/.local/share/polder/audit-anchors"];
+    found.into_iter().filter(|path| !records.iter().any(|place| path.starts_with(place))).collect()
 }

@@ -78,10 +78,10 @@ fn mount_of_a_protected_parent_is_masked_as_well() {
     assert_eq!(place.sh("git init -q . && mkdir copy").code, 0);
     let mounts = "mount --bind .git copy;";
     let attempts =
-        "echo x >copy/config; echo x >copy/hooks/pre-commit; echo x >copy/commondir; echo x >copy/free; true";
+        "echo x >copy/config; echo x >copy/hooks/pre-commit; echo x >copy/commondir; echo x >copy/COMMIT_EDITMSG; true";
     let said = mounting(&place, &format!("{mounts} $RUN run --config ../deny.yaml -- sh -c \"{attempts}\""));
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(place.has("work/.git/free"), "the control: what is not protected can be written: {said:?}");
+    assert!(place.has("work/.git/COMMIT_EDITMSG"), "the control: what is not protected can be written: {said:?}");
     assert_ne!(place.read("work/.git/config"), "x\n", "{said:?}");
     assert!(!place.has("work/.git/hooks/pre-commit") && !place.has("work/.git/commondir"), "{said:?}");
 }

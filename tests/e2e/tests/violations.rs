@@ -268,32 +268,40 @@ fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language(
 
 #[test]
 fn writing_a_protected_file() {
-    let place = repository();
-    circle(&place, "echo >> .git/config", "file-write", "/workspace/.git/config");
+    circle(&with_protected_file(), "echo >> kept", "file-write", "/workspace/kept");
 }
 
-/// A repository in the workspace, with a protected file that another one can replace.
+/// A workspace that is a repository.
 fn repository() -> Place {
     let place = Place::new();
     assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().expect("git").success());
     place
 }
 
+/// A workspace with a protected file that another one can replace.
+fn with_protected_file() -> Place {
+    let place = Place::new();
+    place.write("work/kept", "[core]\n\tbare = false\n");
+    place.write("work/polder.yaml", "sandboxes: {a: {protect: [kept]}}\nsandbox: a\n");
+    place
+}
+
 #[test]
 fn replacing_or_removing_a_protected_file() {
-    let config = "/workspace/.git/config";
+    let kept = "/workspace/kept";
     for script in [
-        "git config user.name somebody",
-        "sed -i s/bare/bare/ .git/config",
-        "cp .git/config new && mv -f new .git/config",
-        "cp .git/config old && rm -f .git/config && cp old .git/config",
-        "mv .git/config old && mv old .git/config",
+        "git config --file kept user.name name",
+        "sed -i s/bare/bare/ kept",
+        "cp kept new && mv -f new kept",
+        "cp kept old && rm -f kept && cp old kept",
+        "mv kept old && mv old kept",
     ] {
-        circle(&repository(), script, "file-write", config);
+        circle(&with_protected_file(), script, "file-write", kept);
     }
     // The default sees it, too: a rename is rare.
-    let said = repository().says(&["run", "--", "git", "config", "user.name", "somebody"]);
-    assert!(said.code != 0 && said.err.contains(&format!("blocked file-write of {config}; --allow")), "{said:?}");
+    let place = with_protected_file();
+    let said = place.says(&["run", "--", "git", "config", "--file", "kept", "user.name", "name"]);
+    assert!(said.code != 0 && said.err.contains(&format!("blocked file-write of {kept}; --allow")), "{said:?}");
 }
 
 /// Only the name goes, and that is in a directory of the command's own.

@@ -244,6 +244,10 @@ pub struct ConfigMerge {
 /// Why a key that was changed on both sides is not taken over.
 const CHANGED_MEANWHILE: &str = "the host changed it meanwhile";
 
+/// Sections of the repository itself. An emptied file would take its format away.
+const NEVER_REMOVED: [&str; 2] = ["core", "extensions"];
+const REMOVED: &str = "it says what kind of repository this is";
+
 /// Says why a value of a key is not taken over, if it is not.
 pub(super) type KeyJudge<'a> = dyn Fn(&ConfigKey, Option<&str>) -> Result<(), &'static str> + 'a;
 
@@ -273,7 +277,9 @@ pub fn merge_configs(
         }
         let judged = after.iter().filter(|value| !before.contains(value));
         let mut judged = judged.map(|value| judge(key, value.as_deref()));
+        let gone = after.is_empty() && NEVER_REMOVED.contains(&key.section.as_str());
         let verdict = judged.find(Result::is_err).unwrap_or(Ok(())).and_then(|()| removable(key));
+        let verdict = if gone { verdict.and(Err(REMOVED)) } else { verdict };
         match verdict {
             Err(why) => held.push((key.clone(), why)),
             Ok(()) if now != before => held.push((key.clone(), CHANGED_MEANWHILE)),

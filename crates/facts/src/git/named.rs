@@ -71,9 +71,9 @@ pub fn named(text: &[u8]) -> Vec<Named> {
         match (section.as_str(), key.trim().to_lowercase().as_str()) {
             ("include" | "includeif", "path") => found.push(Named::BesideConfiguration(path().into())),
             ("core", "hookspath") => found.push(Named::Hooks(path().into())),
-            ("remote", "url" | "pushurl") | ("branch", "remote" | "pushremote") => {
-                // Without a slash it is the name of a remote.
-                let local = is_local_address(path()).filter(|path| path.contains('/'));
+            (section @ "remote", "url" | "pushurl") | (section @ "branch", "remote" | "pushremote") => {
+                // Without a slash, that of a branch is the name of a remote.
+                let local = is_local_address(path()).filter(|path| section == "remote" || path.contains('/'));
                 found.extend(local.map(|path| Named::Repository(path.into())));
             }
             // An alias is a command of git, or with `!` one of a shell.

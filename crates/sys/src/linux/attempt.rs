@@ -4,6 +4,7 @@
 //! where it must not. Everything is bounded, and what a call gives is given back or closed at once.
 
 use super::call::{check, check_fd, check_int};
+use super::wire::{Record, Tag};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -451,6 +452,18 @@ pub fn open_at(dir: BorrowedFd<'_>, name: &Path, flags: i32, mode: u32) -> io::R
     Ok(check_fd(unsafe {
         libc::syscall(libc::SYS_openat, dir.as_raw_fd(), name.as_ptr(), flags | libc::O_CLOEXEC, mode)
     })?)
+}
+
+/// Passes a descriptor over a connected unix socket.
+pub fn pass_descriptor(socket: BorrowedFd<'_>, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(super::wire::send(socket, &Record::new(Tag::Ready), &[descriptor.as_raw_fd()])?)
+}
+
+/// Takes a descriptor from a connected unix socket.
+pub fn take_descriptor(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut taken = [None];
+    super::wire::receive(socket, &mut taken)?;
+    taken[0].take().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
 /// Changes a mode below a directory descriptor.

@@ -8,7 +8,7 @@ mod a_daemon_does_not_survive_the_command;
 mod a_device_in_a_shown_tree_takes_no_request;
 mod a_device_node_in_a_shown_tree_is_dead;
 mod a_directory_as_stdin_does_not_open_the_host;
-mod a_directory_as_stdin_runs_and_lists_nothing;
+mod a_directory_passed_in_opens_nothing;
 mod a_disk_filler_is_bounded;
 mod a_failed_apply_leaves_no_half_of_it;
 mod a_flood_of_denials_does_not_wear_the_observer_out;
@@ -339,7 +339,7 @@ pub(crate) const ALL: &[Attack] = &[
     a_flood_of_denials_does_not_wear_the_observer_out::ATTACK,
     a_device_in_a_shown_tree_takes_no_request::ATTACK,
     a_device_node_in_a_shown_tree_is_dead::ATTACK,
-    a_directory_as_stdin_runs_and_lists_nothing::ATTACK,
+    a_directory_passed_in_opens_nothing::ATTACK,
     a_read_only_tree_resists_every_change::ATTACK,
     a_signal_does_not_leave_the_sandbox::ATTACK,
     core_files_are_not_written::ATTACK,

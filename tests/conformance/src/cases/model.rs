@@ -292,7 +292,8 @@ fn tree(scene: &Scene, actions: &[(usize, Action)]) -> Tree {
             let entry = entry.expect("an entry");
             if entry.file_type().expect("a type").is_dir() {
                 // Where polder keeps for a moment what it found out, and its record of what ran with a gap.
-                if entry.file_name() != ".cache" && !entry.path().ends_with(".local/state/polder/audit") {
+                let records = [".local/state/polder/audit", ".local/share/polder/audit-anchors"];
+                if entry.file_name() != ".cache" && !records.iter().any(|place| entry.path().ends_with(place)) {
                     walk(&entry.path(), tree);
                 }
             } else {
