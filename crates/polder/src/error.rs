@@ -90,7 +90,7 @@ fn untrusted(error: &ResolveError) -> String {
     let complete = !flags.is_empty() && flags.len() == asks.len() && asks.len() <= ASKS_NAMED_MAX;
     let by_flag = if complete { format!("; `{}` gives only that", flags.join(" ")) } else { String::new() };
     format!(
-        "`{}` asks for {}, and you have not trusted it: `--trust` allows it once, `polder trust` remembers it, \
+        "`{}` asks: {}; you have not trusted it: `--trust` allows it once, `polder trust` remembers it, \
          POLDER_TRUST_PROJECT=1 is for CI{by_flag}",
         path.display(),
         // A path can hold a line break, and the refusal is one line.

@@ -145,7 +145,8 @@ fn sweep_after_kill_meets_the_same_obstacles() {
         let said = run(&place, &engine, "true");
         assert_eq!(said.code, 0, "{engine}: {said:?}");
         assert!(!said.err.contains("set aside"), "{engine}: the shim has done it: {said:?}");
-        assert_eq!(records(&place), 0, "{engine}");
+        // The first shim may have held its record a moment longer than that run took.
+        until("the record to go", || run(&place, &engine, "true").code == 0 && records(&place) == 0);
     }
 }
 

@@ -18,7 +18,7 @@ fn visor_file_without_network_is_refused_in_one_line() {
     let said = place.says(&RUN);
     let file = place.work().join(".visor.yaml").display().to_string();
     let expected = format!(
-        "polder: `{file}` asks for the host's network, which an absent `network` means in this file (line 1), and \
+        "polder: `{file}` asks: the host's network, which an absent `network` means in this file (line 1); \
          you have not trusted it: `--trust` allows it once, `polder trust` remembers it, POLDER_TRUST_PROJECT=1 is \
          for CI; `--network full` gives only that\n"
     );
