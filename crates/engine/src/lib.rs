@@ -97,7 +97,7 @@ pub trait Engine: Send + Sync {
 
     /// The names that are set aside when a run of this plan has ended.
     fn sets_aside(&self, plan: &Plan) -> Vec<Swept> {
-        plan.files.swept.clone()
+        plan.files.swept.iter().chain(&plan.files.git.missing).cloned().collect()
     }
 
     /// Starts the command of a plan that was judged.

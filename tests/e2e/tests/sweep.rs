@@ -162,7 +162,7 @@ fn sweep_after_kill_of_polder_and_shim_is_made_up_for() {
     for engine in engines() {
         let place = repository();
         let held = Held::new(&place);
-        let mut child = begin(&place, &engine, "true");
+        let mut child = begin(&place, &engine, "echo ../evil >.git/commondir");
         until("the file", || place.has("work/written"));
         // Stopped first, so that none of them can act when another one is killed.
         let mut pids = below(child.id());
@@ -181,7 +181,7 @@ fn sweep_after_kill_of_polder_and_shim_is_made_up_for() {
         let said = run(&place, &engine, "sleep 1.5");
         assert_eq!(said.code, 0, "{engine}: the file does not count: {said:?}");
         assert!(said.err.contains("set aside as `polder.yaml.from-sandbox`"), "{engine}: {said:?}");
-        assert!(!place.has("work/polder.yaml"), "{engine}");
+        assert!(!place.has("work/polder.yaml") && !place.has("work/.git/commondir"), "{engine}");
         let again = run(&place, &engine, "true");
         assert_eq!((again.code, records(&place)), (0, 0), "{engine}: {again:?}");
         assert!(!again.err.contains("set aside"), "{engine}: {again:?}");
