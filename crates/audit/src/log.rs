@@ -154,6 +154,11 @@ impl Log {
             .map_err(|source| self.io("open", CURRENT, source))?;
         let head = self.head()?;
         let end = self.end(&mut file, head.as_ref())?;
+        if head.as_ref().is_some_and(|head| !head.is(&end)) {
+            // A writer was killed between its line and its note. Without this, a second such kill
+            // would leave two lines that no note vouches for.
+            self.note(&end)?;
+        }
         let end = match self.check_anchor(&end, head.as_ref())? {
             AnchorState::Fits => end,
             // Whoever reads the log later learns that the anchor vouches for nothing before this.

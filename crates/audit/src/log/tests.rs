@@ -177,3 +177,25 @@ fn a_record_that_a_crash_left_without_its_note_counts() {
         before = noted;
     }
 }
+
+/// The note as it was when the line of the last record was written.
+fn note_at_the_line(file: &File) -> std::io::Result<()> {
+    let log = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    if log.ends_with(CURRENT) {
+        fs::copy(log.with_file_name(HEAD), log.with_file_name("seen"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn log_with_two_kills_between_line_and_note_goes_on() {
+    let place = Place::new();
+    let log = place.log().with_sync(note_at_the_line);
+    log.append(Kind::RunBegin, &json!({"n": 1})).unwrap();
+    for n in 2..=4 {
+        log.append(Kind::RunBegin, &json!({"n": n})).unwrap();
+        // A kill leaves the line, and the note as it was then.
+        fs::copy(place.0.join("seen"), place.0.join(HEAD)).unwrap();
+    }
+    assert_eq!(log.append(Kind::RunBegin, &json!({"n": 5})).unwrap(), 5);
+}
