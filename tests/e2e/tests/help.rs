@@ -151,3 +151,12 @@ fn man_pages_are_written() {
     assert_eq!(place.says(&["man", "../man"]).code, 0);
     assert!(place.read("man/polder-run.1").contains("timeout"));
 }
+
+/// Layers can be switched off in a test build only (`cargo xtask mutate`).
+#[test]
+fn program_shipped_knows_no_layer_to_switch_off() {
+    let program = std::fs::read(polder_e2e::binary()).expect("the program");
+    let holds = |text: &[u8]| program.windows(text.len()).any(|window| window == text);
+    assert!(holds(b"POLDER_TRUST_PROJECT"), "the control: names of variables are found");
+    assert!(!holds(b"MUTATE_POLDER"));
+}

@@ -717,3 +717,17 @@ fn killing_the_observer_ends_the_run() {
         assert!(!Path::new(&format!("/proc/{command}")).exists(), "{engine}: the command lives on");
     }
 }
+
+/// The kernel lets no other process read the memory of one that is not dumpable; see prctl(2).
+#[test]
+fn observer_of_a_process_that_is_not_dumpable_says_so() {
+    let place = Place::new();
+    let script = "import ctypes; ctypes.CDLL(None).prctl(4, 0)\ntry: open('/opt/polder-none/x')\nexcept OSError: pass";
+    place.write("work/hide.py", script);
+    for engine in ENGINES {
+        let (said, violations) = blocked(&place, engine, &[], "exec python3 hide.py");
+        assert_eq!(exit_code(&said), 0, "{engine}: {said:?}");
+        let told = violations.iter().any(|violation| violation["layer"] == "the observer");
+        assert!(told, "{engine}: {violations:#?}");
+    }
+}
