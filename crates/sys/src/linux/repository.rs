@@ -8,13 +8,13 @@
 use super::call::{check_fd, check_int};
 use super::mount::open_beneath;
 use polder_facts::git::{
-    ConfigText, GitDirFacts, GitFacts, GitPart, Named, StateRule, git_part, gitlinks, is_harmless_state, judge_key,
-    named,
+    ConfigText, GitDirFacts, GitFacts, GitPart, ID_BYTES, Named, StateRule, git_part, gitlinks, is_harmless_state,
+    judge_key, named,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{self, File, FileType};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -301,8 +301,12 @@ impl<'a> Search<'a> {
             if !kind.is_file() || !(bytes == b"index" || bytes.starts_with(b"sharedindex.")) {
                 continue;
             }
-            let Some(index) = read_bytes(&path.join(&name), INDEX_BYTES_MAX) else { continue };
-            for link in gitlinks(&index) {
+            let file = path.join(&name);
+            let Some(index) = open_file(&file, u64::MAX) else { continue };
+            if index.metadata()?.len() > INDEX_BYTES_MAX {
+                return Err(io::Error::other(format!("`{}` is larger than git's own", file.display())));
+            }
+            for link in ID_BYTES.into_iter().flat_map(|id_bytes| links_of(&index, id_bytes)) {
                 let below = Path::new(OsStr::from_bytes(&link));
                 if below.components().all(|part| matches!(part, Component::Normal(_))) {
                     self.pointer(&top.join(below));
@@ -621,16 +625,29 @@ pub fn read_text(path: &Path, bytes_max: u64) -> Option<String> {
     String::from_utf8(read_bytes(path, bytes_max)?).ok()
 }
 
-/// The content of a regular file, unless it is larger. The path is the command's to choose: a pipe
-/// must not make polder wait, and a symlink must not lead elsewhere.
+/// The gitlinks of an index. It is read in pieces: whole, a large one costs more in page faults than
+/// in reading.
+fn links_of(mut index: &File, id_bytes: usize) -> Vec<Vec<u8>> {
+    const PIECE_BYTES: usize = 64 * 1024;
+    match index.seek(SeekFrom::Start(0)) {
+        Ok(_) => gitlinks(BufReader::with_capacity(PIECE_BYTES, index), id_bytes),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The content of a regular file, unless it is larger.
 fn read_bytes(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    let file = open_file(path, bytes_max)?;
+    let mut content = Vec::with_capacity(file.metadata().ok()?.len() as usize);
+    file.take(bytes_max + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= bytes_max).then_some(content)
+}
+
+/// A regular file, unless it is larger. The path is the command's to choose: a pipe must not make
+/// polder wait, and a symlink must not lead elsewhere.
+fn open_file(path: &Path, bytes_max: u64) -> Option<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.len() > bytes_max {
-        return None;
-    }
-    let mut content = Vec::with_capacity(metadata.len() as usize);
-    file.take(bytes_max + 1).read_to_end(&mut content).ok()?;
-    (content.len() as u64 <= bytes_max).then_some(content)
+    (metadata.is_file() && metadata.len() <= bytes_max).then_some(file)
 }
