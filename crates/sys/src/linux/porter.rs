@@ -15,6 +15,7 @@ use super::recipe::NetNamespace;
 use super::wire::{self, Record, Tag};
 use super::{creds, shim};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
 
 /// The first argument of a program that is asked to be the porter.
 pub(crate) const ARGUMENT: &str = "polder-porter";
@@ -55,7 +56,10 @@ pub(crate) fn live() -> ! {
     }
     loop {
         let mut handed = [None];
-        let Ok(Some(record)) = wire::receive(control.as_fd(), &mut handed) else { shim::exit(0) };
+        let Ok(Some(record)) = wire::receive(control.as_fd(), &mut handed) else {
+            await_shims();
+            shim::exit(0)
+        };
         let [Some(socket)] = handed else { shim::exit(125) };
         let answer = if record.tag == Tag::Enter as u32 {
             let_in(&record, &socket, control.as_fd())
@@ -72,6 +76,25 @@ pub(crate) fn live() -> ! {
         };
         if told.is_err() {
             shim::exit(0)
+        }
+    }
+}
+
+/// How long the shims may take for their last work when the caller is gone.
+const SHIMS_END_ROUNDS_MAX: u32 = 400;
+const SHIMS_END_ROUND_MS: i32 = 5;
+
+/// Waits for the shims, which hear of the caller's end as well: the container ends with its first
+/// process, and a shim that is killed sets nothing aside.
+fn await_shims() {
+    for _ in 0..SHIMS_END_ROUNDS_MAX {
+        // SAFETY: no status is asked for, and no descriptors are given, only a time.
+        unsafe {
+            // With SIGCHLD ignored there is nothing to collect: 0 while one is left, ECHILD after that.
+            if libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG) == -1 {
+                return;
+            }
+            libc::poll(ptr::null_mut(), 0, SHIMS_END_ROUND_MS);
         }
     }
 }
