@@ -9,7 +9,7 @@ mod named;
 mod state;
 
 pub use config::{ConfigFault, ConfigKey, ConfigMerge, ConfigText, merge_configs};
-pub use gitlinks::{ID_BYTES, gitlinks};
+pub use gitlinks::{GITLINK_MODE, gitlinks};
 pub use keys::{is_harmless_address, is_local_address, judge_key, lists_key};
 pub use layout::{GitPart, LAYOUT, LayoutRow, git_part, is_listed_part};
 pub use named::{Named, named};

@@ -8,13 +8,13 @@
 use super::call::{check_fd, check_int};
 use super::mount::open_beneath;
 use polder_facts::git::{
-    ConfigText, GitDirFacts, GitFacts, GitPart, ID_BYTES, Named, StateRule, git_part, gitlinks, is_harmless_state,
+    ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateRule, git_part, gitlinks, is_harmless_state,
     judge_key, named,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{self, File, FileType};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -67,6 +67,9 @@ pub fn survey(trees: &[PathBuf]) -> io::Result<GitFacts> {
 
 /// What git would obey after a run and what was not there before.
 pub fn obeyed_since(trees: &[PathBuf], before: &GitFacts) -> io::Result<Vec<ObeyedPath>> {
+    for tree in trees {
+        open_for_owner(tree)?;
+    }
     let mut search = Search::new(trees);
     search.is_end = true;
     search.run()?;
@@ -169,7 +172,7 @@ impl<'a> Search<'a> {
     fn git_dir(&mut self, path: PathBuf, top: Option<PathBuf>) -> io::Result<()> {
         let is_workspace = path == self.trees[0];
         let (mut obeyed, mut configs) = (Vec::new(), Vec::new());
-        for (name, kind) in names(&path)? {
+        for (name, kind) in self.list(&path, NAMES_MAX)? {
             let below = PathBuf::from(&name);
             let text = name.to_string_lossy();
             let (part, why) = git_part(&[&text]);
@@ -234,7 +237,7 @@ impl<'a> Search<'a> {
 
     /// A directory in which some names are data and others are not.
     fn mixed(&mut self, path: &Path, at: &Path, obeyed: &mut Vec<(PathBuf, &'static str)>) -> io::Result<()> {
-        for (name, kind) in names(&path.join(at))? {
+        for (name, kind) in self.list(&path.join(at), NAMES_MAX)? {
             let below = at.join(&name);
             let parts: Vec<String> = parts(&below);
             let (part, why) = git_part(&parts.iter().map(String::as_str).collect::<Vec<_>>());
@@ -252,7 +255,7 @@ impl<'a> Search<'a> {
         let mut left = REFS_MAX;
         let mut open = vec![at.to_owned()];
         while let Some(dir) = open.pop() {
-            for (name, kind) in all_names(&path.join(&dir), left)? {
+            for (name, kind) in self.list(&path.join(&dir), left)? {
                 left -= 1;
                 let below = dir.join(&name);
                 let parts: Vec<String> = parts(&below);
@@ -279,7 +282,7 @@ impl<'a> Search<'a> {
             if looked_at > 16 * GIT_DIRS_MAX {
                 return Err(io::Error::other(format!("too many directories below `{}`", place.display())));
             }
-            for (name_in, kind) in names(&dir)? {
+            for (name_in, kind) in self.list(&dir, NAMES_MAX)? {
                 let path = dir.join(&name_in);
                 if kind.is_dir() && (name == "worktrees" || path.join("HEAD").symlink_metadata().is_ok()) {
                     self.waiting.push_back((path, None));
@@ -296,7 +299,7 @@ impl<'a> Search<'a> {
 
     /// Repositories that git enters by itself, because the index names them.
     fn gitlinks(&mut self, path: &Path, top: &Path) -> io::Result<()> {
-        for (name, kind) in names(path)? {
+        for (name, kind) in self.list(path, NAMES_MAX)? {
             let bytes = name.as_bytes();
             if !kind.is_file() || !(bytes == b"index" || bytes.starts_with(b"sharedindex.")) {
                 continue;
@@ -306,7 +309,12 @@ impl<'a> Search<'a> {
             if index.metadata()?.len() > INDEX_BYTES_MAX {
                 return Err(io::Error::other(format!("`{}` is larger than git's own", file.display())));
             }
-            for link in ID_BYTES.into_iter().flat_map(|id_bytes| links_of(&index, id_bytes)) {
+            // A mode that git does not write hides nothing: at the end every entry is read.
+            if !self.is_end && !has_gitlink_mode(&index)? {
+                continue;
+            }
+            let Some(index) = read_bytes(&file, INDEX_BYTES_MAX) else { continue };
+            for link in gitlinks(&index) {
                 let below = Path::new(OsStr::from_bytes(&link));
                 if below.components().all(|part| matches!(part, Component::Normal(_))) {
                     self.pointer(&top.join(below));
@@ -375,7 +383,7 @@ impl<'a> Search<'a> {
 
     /// Files that symlinks among hooks lead to.
     fn links_below(&mut self, dir: &Path) -> io::Result<()> {
-        for (name, kind) in names(dir)? {
+        for (name, kind) in self.list(dir, NAMES_MAX)? {
             if kind.is_symlink() {
                 self.reach(dir, Path::new(&name));
             }
@@ -419,6 +427,17 @@ impl<'a> Search<'a> {
         // A tree as a whole, or a directory above it, is no file that git runs.
         if self.is_ours(&path) && !self.trees.iter().any(|tree| tree.starts_with(&path)) {
             self.reached.insert(path);
+        }
+    }
+
+    /// The names in a directory. After a run its mode may be the command's, and git on the host may get
+    /// the old one back.
+    fn list(&self, dir: &Path, names_max: usize) -> io::Result<Vec<(OsString, FileType)>> {
+        match all_names(dir, names_max) {
+            Err(error) if self.is_end && error.kind() == io::ErrorKind::PermissionDenied => {
+                open_for_owner(dir).and_then(|()| all_names(dir, names_max))
+            }
+            listed => listed,
         }
     }
 }
@@ -511,6 +530,23 @@ fn line(text: &str) -> &str {
 }
 
 /// The names in a directory with their kinds, in order; none where it is absent.
+/// Lets the caller list and enter a directory of its own whose mode says otherwise. Other directories
+/// stay as they are.
+fn open_for_owner(dir: &Path) -> io::Result<()> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let handle = match File::options().read(true).custom_flags(flags).open(dir) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
+        handle => handle?,
+    };
+    let metadata = handle.metadata()?;
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & 0o700 == 0o700 || metadata.uid() != super::wait::effective_ids().0 {
+        return Ok(());
+    }
+    // By the handle: the name may lead elsewhere by now.
+    fs::set_permissions(format!("/proc/self/fd/{}", handle.as_raw_fd()), fs::Permissions::from_mode(mode | 0o700))
+}
+
 fn names(dir: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     all_names(dir, NAMES_MAX)
 }
@@ -625,13 +661,26 @@ pub fn read_text(path: &Path, bytes_max: u64) -> Option<String> {
     String::from_utf8(read_bytes(path, bytes_max)?).ok()
 }
 
-/// The gitlinks of an index. It is read in pieces: whole, a large one costs more in page faults than
-/// in reading.
-fn links_of(mut index: &File, id_bytes: usize) -> Vec<Vec<u8>> {
-    const PIECE_BYTES: usize = 64 * 1024;
-    match index.seek(SeekFrom::Start(0)) {
-        Ok(_) => gitlinks(BufReader::with_capacity(PIECE_BYTES, index), id_bytes),
-        Err(_) => Vec::new(),
+/// Read at once.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Whether an index has a gitlink as git writes it: the bytes of its mode are somewhere in it. Most have
+/// none, and looking for four bytes takes a fraction of the time that reading the entries takes.
+fn has_gitlink_mode(mut index: &File) -> io::Result<bool> {
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut kept = 0;
+    loop {
+        let got = index.read(&mut piece[kept..])?;
+        if got == 0 {
+            return Ok(false);
+        }
+        let end = kept + got;
+        if memchr::memmem::find(&piece[..end], &GITLINK_MODE).is_some() {
+            return Ok(true);
+        }
+        // They can lie across two pieces.
+        kept = end.min(GITLINK_MODE.len() - 1);
+        piece.copy_within(end - kept..end, 0);
     }
 }
 
