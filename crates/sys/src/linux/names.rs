@@ -129,7 +129,15 @@ fn search(
         if !been.insert(directory.clone()) {
             continue;
         }
-        for entry in entries(&directory)? {
+        let can_be_opened = trees.iter().any(|tree| tree.written && directory.starts_with(&tree.path));
+        let listed = match entries(&directory) {
+            // In a tree that the command only reads it cannot give itself the right to enter.
+            Err(WalkError::Unlisted(_, error)) if error.kind() == io::ErrorKind::PermissionDenied && !can_be_opened => {
+                continue;
+            }
+            listed => listed?,
+        };
+        for entry in listed {
             let (path, metadata) = looked_at(&directory, &entry?)?;
             seen += 1;
             if seen > WALK_MAX {
