@@ -91,7 +91,7 @@ const ROWS: &[Row] = &[
     ("landlock", READ_ONLY, &["T204"]),
     ("landlock.execute", &["landlock.read_file"], &["T208"]),
     ("landlock.write_file", READ_ONLY, &["T204"]),
-    ("landlock.read_file", &[], &["T208"]),
+    ("landlock.read_file", &[], &["T208b"]),
     ("landlock.read_dir", &[], &["T208"]),
     ("landlock.remove_dir", READ_ONLY, &["T204"]),
     ("landlock.remove_file", READ_ONLY, &["T204"]),

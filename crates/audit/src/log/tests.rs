@@ -179,7 +179,7 @@ fn a_record_that_a_crash_left_without_its_note_counts() {
 }
 
 /// The note as it was when the line of the last record was written.
-fn note_at_the_line(file: &File) -> std::io::Result<()> {
+fn note_at_the_line(file: &File) -> io::Result<()> {
     let log = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     if log.ends_with(CURRENT) {
         fs::copy(log.with_file_name(HEAD), log.with_file_name("seen"))?;

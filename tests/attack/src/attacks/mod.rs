@@ -9,6 +9,7 @@ mod a_device_in_a_shown_tree_takes_no_request;
 mod a_device_node_in_a_shown_tree_is_dead;
 mod a_directory_as_stdin_does_not_open_the_host;
 mod a_directory_passed_in_opens_nothing;
+mod a_directory_passed_in_shows_no_file;
 mod a_disk_filler_is_bounded;
 mod a_failed_apply_leaves_no_half_of_it;
 mod a_flood_of_denials_does_not_wear_the_observer_out;
@@ -136,6 +137,7 @@ mod one_run_does_not_see_the_scratch_of_another;
 mod open_files_are_bounded;
 mod other_netlinks_cannot_be_reached;
 mod packets_cannot_be_sniffed;
+mod passed_directory;
 mod perf_events_are_not_there;
 mod proc_links_do_not_lead_out;
 mod processes_cannot_be_compared;
@@ -340,6 +342,7 @@ pub(crate) const ALL: &[Attack] = &[
     a_device_in_a_shown_tree_takes_no_request::ATTACK,
     a_device_node_in_a_shown_tree_is_dead::ATTACK,
     a_directory_passed_in_opens_nothing::ATTACK,
+    a_directory_passed_in_shows_no_file::ATTACK,
     a_read_only_tree_resists_every_change::ATTACK,
     a_signal_does_not_leave_the_sandbox::ATTACK,
     core_files_are_not_written::ATTACK,

@@ -35,6 +35,10 @@ const CREAT: u64 = libc::O_CREAT as u64;
 
 /// Every call that the filter refuses with an error, each with every kind of argument that it refuses.
 #[rustfmt::skip]
+/// Numbers of getrlimit(2) and tcp(7); the C libraries disagree on the type of their names, or have none.
+const RLIMIT_CORE: u64 = 4;
+const TCP_ULP: u64 = 31;
+
 pub(crate) const REFUSED_CALLS: &[RefusedCall] = &[
     plain("mount", libc::SYS_mount),
     plain("umount2", libc::SYS_umount2),
@@ -104,6 +108,9 @@ pub(crate) const REFUSED_CALLS: &[RefusedCall] = &[
     call("socketpair", libc::SYS_socketpair, [libc::AF_TIPC as u64, libc::SOCK_STREAM as u64, 0, 0]),
     call("seccomp", libc::SYS_seccomp, [1, 1 << 3, 0, 0]),
     call("prlimit64", libc::SYS_prlimit64, [1, 0, 0, 0]),
+    call("setrlimit", libc::SYS_setrlimit, [RLIMIT_CORE, 0, 0, 0]),
+    call("fcntl", libc::SYS_fcntl, [0, libc::F_SETLEASE as u64, 0, 0]),
+    call("setsockopt", libc::SYS_setsockopt, [0, libc::IPPROTO_TCP as u64, TCP_ULP, 0]),
     call("sched_setaffinity", libc::SYS_sched_setaffinity, [1, 0, 0, 0]),
     call("sched_setscheduler", libc::SYS_sched_setscheduler, [1, 0, 0, 0]),
     call("sched_setparam", libc::SYS_sched_setparam, [1, 0, 0, 0]),
@@ -157,7 +164,8 @@ pub(super) fn attempt(field: &Field) -> Answer {
             let what = format!("{name} {arguments:x?}");
             match answer_before_tracer(*number, *arguments) {
                 Ok(libc::ENOSYS) => Answer::Reached(what),
-                Ok(libc::EPERM | libc::EAFNOSUPPORT) => Answer::Blocked(what),
+                // The core limit is said to be set, and is not.
+                Ok(libc::EPERM | libc::EAFNOSUPPORT | libc::EINVAL | libc::ENOENT | 0) => Answer::Blocked(what),
                 Ok(errno) => Answer::Broken(format!("{what}: errno {errno}")),
                 Err(error) => Answer::Broken(format!("{what}: {error}")),
             }

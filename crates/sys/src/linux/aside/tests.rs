@@ -24,12 +24,17 @@ impl Tree {
         self.0.join(relative).symlink_metadata().is_ok()
     }
 
+    /// A path below; `.` is the tree itself, which may not be searched.
+    fn at(&self, relative: &str) -> PathBuf {
+        if relative == "." { self.0.clone() } else { self.0.join(relative) }
+    }
+
     fn mode(&self, relative: &str) -> u32 {
-        fs::metadata(self.0.join(relative)).unwrap().permissions().mode() & 0o7777
+        fs::metadata(self.at(relative)).unwrap().permissions().mode() & 0o7777
     }
 
     fn chmod(&self, relative: &str, mode: u32) {
-        fs::set_permissions(self.0.join(relative), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(self.at(relative), fs::Permissions::from_mode(mode)).unwrap();
     }
 }
 
