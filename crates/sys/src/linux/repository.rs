@@ -5,7 +5,7 @@
 //! without following a symlink and without waiting, and every list has a bound. A git dir counts by
 //! its path without symlinks, and only within the trees that the command can write.
 
-use super::call::{check_fd, check_int};
+use super::call::{Errno, check_fd, check_int, open_at};
 use super::mount::open_beneath;
 use polder_facts::git::{
     ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateRule, git_part, gitlinks, is_harmless_state,
@@ -533,10 +533,11 @@ fn line(text: &str) -> &str {
 /// Lets the caller list and enter a directory of its own whose mode says otherwise. Other directories
 /// stay as they are.
 fn open_for_owner(dir: &Path) -> io::Result<()> {
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    let handle = match File::options().read(true).custom_flags(flags).open(dir) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
-        handle => handle?,
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let name = CString::new(dir.as_os_str().as_bytes())?;
+    let handle = match open_at(&name, flags, 0) {
+        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
+        handle => File::from(handle?),
     };
     let metadata = handle.metadata()?;
     let mode = metadata.permissions().mode() & 0o7777;
