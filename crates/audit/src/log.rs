@@ -161,7 +161,7 @@ impl Log {
         }
         let end = match self.check_anchor(&end, head.as_ref())? {
             AnchorState::Fits => end,
-            // Whoever reads the log later learns that the anchor vouches for nothing before this.
+            // A later reader of the log learns that the anchor vouches for nothing before this.
             AnchorState::Lost => self.add(&mut file, &end, Kind::AnchorRenewed, &json!({"after": end.seq}))?,
         };
         let end = self.add(&mut file, &end, kind, data)?;

@@ -32,8 +32,8 @@ const KINDS: &[(&str, &str)] = &[
     ("session", "it leads to the user's session"),
     ("sudo", "it says who becomes root"),
     ("root-files", "it holds the files of other containers or machines"),
-    ("root-socket", "whoever reaches it is root on this machine"),
-    ("podman-socket", "whoever reaches it starts containers as its owner"),
+    ("root-socket", "a process that reaches it is root on this machine"),
+    ("podman-socket", "a process that reaches it starts containers as its owner"),
     ("services", "it leads to the services of this machine"),
     ("user-services", "it leads to the services of a user"),
 ];

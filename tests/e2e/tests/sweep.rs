@@ -284,3 +284,15 @@ fn configuration_that_is_extended_or_named_cannot_be_written() {
     place.write("work/ci/other.yaml", base);
     assert_eq!(run(&place, "native", "echo >>ci/other.yaml").code, 0, "the control: others can be");
 }
+
+/// An index that is closed hides which repositories git enters once the user has opened it again.
+#[test]
+fn index_that_cannot_be_read_fails_the_run() {
+    let place = repository();
+    assert_eq!(place.sh("echo x >file && git add file").code, 0);
+    let said = run(&place, "native", "chmod 000 .git/index");
+    // Root reads it all the same.
+    assert_eq!(said.code, if is_root() { 0 } else { 125 }, "{said:?}");
+    chmod(&place.work().join(".git/index"), 0o644);
+    assert_eq!(run(&place, "native", "true").code, 0, "the control: one that can be read");
+}

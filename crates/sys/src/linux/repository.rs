@@ -305,7 +305,13 @@ impl<'a> Search<'a> {
                 continue;
             }
             let file = path.join(&name);
-            let Some(index) = open_file(&file, u64::MAX) else { continue };
+            let unreadable = || io::Error::other(format!("`{}` cannot be read", file.display()));
+            // The command can close it, and git reads it again when the user has opened it.
+            let index = match open_file(&file, u64::MAX) {
+                Some(index) => index,
+                None if self.is_end => return Err(unreadable()),
+                None => continue,
+            };
             if index.metadata()?.len() > INDEX_BYTES_MAX {
                 return Err(io::Error::other(format!("`{}` is larger than git's own", file.display())));
             }
@@ -313,7 +319,7 @@ impl<'a> Search<'a> {
             if !self.is_end && !has_gitlink_mode(&index)? {
                 continue;
             }
-            let Some(index) = read_bytes(&file, INDEX_BYTES_MAX) else { continue };
+            let index = read_bytes(&file, INDEX_BYTES_MAX).ok_or_else(unreadable)?;
             for link in gitlinks(&index) {
                 let below = Path::new(OsStr::from_bytes(&link));
                 if below.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -43,7 +43,7 @@ fn judge(stage: &Stage, _: &Finished) -> Result<(), String> {
     match uid {
         Some(Ok(0)) => Err("the host sees uid 0".to_owned()),
         Some(Ok(_)) => Ok(()),
-        Some(Err(error)) => Err(format!("nobody connected: {error}")),
+        Some(Err(error)) => Err(format!("no connection came: {error}")),
         None => Err("no listener".to_owned()),
     }
 }
