@@ -157,7 +157,14 @@ impl<'a> Search<'a> {
     /// The `.git` at the top of a tree: a directory, or a file or symlink that leads to one.
     fn pointer(&mut self, top: &Path) {
         let git = top.join(".git");
-        let Ok(kind) = fs::symlink_metadata(&git).map(|metadata| metadata.file_type()) else { return };
+        let found = match fs::symlink_metadata(&git) {
+            // The command can close a submodule's directory as it can close a git dir.
+            Err(error) if self.is_end && error.kind() == io::ErrorKind::PermissionDenied => {
+                open_for_owner(top).and_then(|()| fs::symlink_metadata(&git))
+            }
+            found => found,
+        };
+        let Ok(kind) = found.map(|metadata| metadata.file_type()) else { return };
         if kind.is_dir() {
             self.waiting.push_back((git, Some(top.to_owned())));
         } else if let Some(place) = read_text(&git, POINTER_BYTES_MAX).as_deref().and_then(pointed) {
