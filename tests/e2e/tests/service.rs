@@ -68,7 +68,13 @@ impl Client {
     /// Closes the stream and waits for the end.
     fn end(mut self) -> (i32, String) {
         self.to = None;
-        let output = self.child.wait_with_output().expect("an end");
+        self.ended()
+    }
+
+    /// Waits for the end with the stream open: a service that a signal ends must not end by its input first.
+    fn ended(self) -> (i32, String) {
+        let Self { child, to: _open, .. } = self;
+        let output = child.wait_with_output().expect("an end");
         let code = output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0));
         (code, String::from_utf8_lossy(&output.stderr).into_owned())
     }
@@ -178,7 +184,7 @@ fn a_signal_asks_for_a_new_start_and_another_one_for_the_end() {
     until("the second life", || lives(&place) == 2);
     assert_eq!(client.asks("recall", &json!({}))["text"], "before");
     client.signal("TERM");
-    let (code, err) = client.end();
+    let (code, err) = client.ended();
     assert_eq!((code, err.as_str()), (143, ""));
 }
 
