@@ -40,6 +40,19 @@ pub struct GitDirFacts {
     pub obeyed: Vec<PathBuf>,
     /// The configuration files that exist, relative, with their text.
     pub configs: Vec<(PathBuf, String)>,
+    /// Files of an operation that the user began before the run.
+    pub state: Vec<StateFacts>,
+}
+
+/// A file of an operation in progress, by what the kernel changes with every write to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateFacts {
+    /// Relative to the git dir.
+    pub below: PathBuf,
+    /// Its inode.
+    pub inode: u64,
+    /// Its ctime, in seconds and nanoseconds.
+    pub changed: (i64, i64),
 }
 
 impl GitDirFacts {
@@ -50,7 +63,7 @@ impl GitDirFacts {
 
     /// The host's paths of everything in it that git obeys.
     pub fn into_held(self) -> impl Iterator<Item = PathBuf> {
-        let Self { path, obeyed, configs } = self;
+        let Self { path, obeyed, configs, state: _ } = self;
         let below = obeyed.into_iter().chain(configs.into_iter().map(|(below, _)| below));
         below.map(move |below| path.join(below))
     }

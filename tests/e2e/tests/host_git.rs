@@ -517,3 +517,20 @@ fn git_works_inside_native_as_outside() {
 fn git_works_inside_bubblewrap_as_outside() {
     ordinary_work("bubblewrap");
 }
+
+#[test]
+fn rebase_of_the_user_from_before_a_run_keeps_its_steps() {
+    let place = Place::new();
+    let begun = "echo two >file; git commit -qam two; echo three >file; git commit -qam three
+        git rebase -q -x 'test -e go' -x 'touch finished' HEAD~1 2>/dev/null; test -e .git/rebase-merge";
+    let said = host(&place, &format!("{SETUP}\n{begun}"));
+    assert_eq!(said.code, 0, "{said:?}");
+    let todo = "work/.git/rebase-merge/git-rebase-todo";
+    let before = place.read(todo);
+    assert!(before.contains("touch finished"), "{before}");
+    let run = place.says(&["run", "--", "sh", "-c", "git status >/dev/null; echo more >new"]);
+    assert!(run.code == 0 && !run.err.contains("set aside"), "{run:?}");
+    assert_eq!(place.read(todo), before);
+    let after = host(&place, "touch go; git rebase --continue 2>&1");
+    assert!(after.code == 0 && place.has("work/finished"), "{after:?}");
+}

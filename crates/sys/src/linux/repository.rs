@@ -8,8 +8,8 @@
 use super::call::{Errno, check_fd, check_int, open_at};
 use super::mount::open_beneath;
 use polder_facts::git::{
-    ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateRule, git_part, gitlinks, is_harmless_state,
-    judge_key, named,
+    ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateFacts, StateRule, git_part, gitlinks,
+    is_harmless_state, judge_key, named,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -55,9 +55,10 @@ pub fn survey(trees: &[PathBuf]) -> io::Result<GitFacts> {
     let mut search = Search::new(trees);
     search.run()?;
     let mut facts = GitFacts::default();
-    for SeenDir { path, obeyed, configs, .. } in search.seen {
+    for SeenDir { path, top: _, obeyed, configs, state } in search.seen {
         let obeyed = obeyed.into_iter().map(|(below, _)| below).collect();
-        facts.dirs.push(GitDirFacts { path, obeyed, configs });
+        let state = state.into_iter().filter_map(|below| state_facts(&path, below)).collect();
+        facts.dirs.push(GitDirFacts { path, obeyed, configs, state });
     }
     let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
     (facts.reached, facts.missing) = search.reached.into_iter().partition(exists);
@@ -80,6 +81,9 @@ pub fn obeyed_since(trees: &[PathBuf], before: &GitFacts) -> io::Result<Vec<Obey
             known.is_some_and(|known| {
                 known.obeyed.iter().any(|held| below.starts_with(held))
                     || known.configs.iter().any(|(config, _)| config == below)
+                    || known.state.iter().any(|state| {
+                        state.below == below && state_facts(&dir.path, below.to_owned()).as_ref() == Some(state)
+                    })
             })
         };
         for (below, why) in &dir.obeyed {
@@ -106,6 +110,14 @@ struct SeenDir {
     top: Option<PathBuf>,
     obeyed: Vec<(PathBuf, &'static str)>,
     configs: Vec<(PathBuf, String)>,
+    /// Files of an operation in progress.
+    state: Vec<PathBuf>,
+}
+
+/// A regular file of an operation. Every write gives it a new ctime, which no call can set.
+fn state_facts(git_dir: &Path, below: PathBuf) -> Option<StateFacts> {
+    let metadata = fs::symlink_metadata(git_dir.join(&below)).ok().filter(fs::Metadata::is_file)?;
+    Some(StateFacts { below, inode: metadata.ino(), changed: (metadata.ctime(), metadata.ctime_nsec()) })
 }
 
 struct Search<'a> {
@@ -178,7 +190,7 @@ impl<'a> Search<'a> {
 
     fn git_dir(&mut self, path: PathBuf, top: Option<PathBuf>) -> io::Result<()> {
         let is_workspace = path == self.trees[0];
-        let (mut obeyed, mut configs) = (Vec::new(), Vec::new());
+        let (mut obeyed, mut configs, mut state) = (Vec::new(), Vec::new(), Vec::new());
         for (name, kind) in self.list(&path, NAMES_MAX)? {
             let below = PathBuf::from(&name);
             let text = name.to_string_lossy();
@@ -200,9 +212,9 @@ impl<'a> Search<'a> {
                     None => obeyed.push((below, why)),
                 },
                 GitPart::Container if kind.is_dir() => self.container(&path.join(&below), &text)?,
-                GitPart::Data if kind.is_dir() => self.data(&path, &below, &mut obeyed)?,
+                GitPart::Data if kind.is_dir() => self.data(&path, &below, &mut obeyed, &mut state)?,
                 GitPart::Data if kind.is_file() => {}
-                GitPart::State(_) if !self.is_end => {}
+                GitPart::State(_) if !self.is_end => state.push(below),
                 _ => {
                     if text == "hooks" && kind.is_dir() {
                         self.links_below(&path.join(&below))?;
@@ -221,7 +233,7 @@ impl<'a> Search<'a> {
         if let Some(top) = top.as_deref().filter(|top| self.is_ours(top)).map(Path::to_owned) {
             self.gitlinks(&path, &top)?;
         }
-        self.seen.push(SeenDir { path, top, obeyed, configs });
+        self.seen.push(SeenDir { path, top, obeyed, configs, state });
         Ok(())
     }
 
@@ -256,7 +268,13 @@ impl<'a> Search<'a> {
     }
 
     /// A directory of data: it holds state, and it must hold no symlink that git would write through.
-    fn data(&mut self, path: &Path, at: &Path, obeyed: &mut Vec<(PathBuf, &'static str)>) -> io::Result<()> {
+    fn data(
+        &mut self,
+        path: &Path,
+        at: &Path,
+        obeyed: &mut Vec<(PathBuf, &'static str)>,
+        state: &mut Vec<PathBuf>,
+    ) -> io::Result<()> {
         const LINK: &str = "it is a symlink in a repository, and git writes through it";
         let is_refs = at == Path::new("refs") || at == Path::new("logs");
         let mut left = REFS_MAX;
@@ -273,8 +291,8 @@ impl<'a> Search<'a> {
                     self.mixed(path, &below, obeyed)?;
                 } else if kind.is_dir() && is_refs && self.is_end {
                     open.push(below);
-                } else if matches!(part, GitPart::State(_)) && self.is_end {
-                    obeyed.push((below, why));
+                } else if matches!(part, GitPart::State(_)) {
+                    if self.is_end { obeyed.push((below, why)) } else { state.push(below) }
                 }
             }
         }
