@@ -10,6 +10,7 @@ mod commit;
 mod earlier;
 mod ground;
 mod left;
+mod stack;
 mod stage;
 mod undo;
 
@@ -306,16 +307,18 @@ impl Workspace {
         self.finish(record, watch)
     }
 
-    /// The journal becomes the record for a revert; what an earlier apply kept is not needed any more.
+    /// The journal becomes the record for a revert, above those of the applies before it.
     fn finish(&self, record: &Record, watch: &mut dyn Watch) -> io::Result<()> {
         let mut known = known::read(&self.place)?;
         known.extend(record.left.iter().cloned());
         watch.step("remember how paths were left")?;
         known::write(&self.place, &known)?;
+        watch.step("make place for the record")?;
+        stack::push(&self.place)?;
         watch.step("close the journal")?;
         std::fs::rename(self.place.join(JOURNAL), self.place.join(APPLIED))?;
         journal::sync_directory(&self.place.join(APPLIED))?;
-        ground::forget_others(&self.place, &record.steps.token)
+        stack::trim(&self.place, &record.steps.token)
     }
 
     /// Back to how it was, as far as nobody else changed anything meanwhile. Says which paths somebody did.
@@ -340,7 +343,7 @@ impl Workspace {
                 ground::forget(&self.place, &record.steps.token)?;
             }
             watch.step("renew the record of the apply before")?;
-            earlier::renew(&self.place.join(APPLIED), ground, &record.steps, &refused)?;
+            earlier::renew(&stack::top(&self.place)?, ground, &record.steps, &refused)?;
             let mut known = known::read(&self.place)?;
             // What somebody else changed is theirs, and a conflict for the next apply.
             let left = left::taken_back(ground, &record.steps)?;
@@ -352,9 +355,11 @@ impl Workspace {
                 // What is back is the user's again: a later revert looks only at the rest.
                 let back = record.paths().into_iter().filter(|path| !refused.contains(path));
                 Journal::reopen(&self.place.join(JOURNAL))?.taken_back(back)?;
+                stack::push(&self.place)?;
                 std::fs::rename(self.place.join(JOURNAL), self.place.join(APPLIED))?;
             } else {
                 std::fs::remove_file(self.place.join(JOURNAL))?;
+                stack::pop(&self.place)?;
             }
             journal::sync_directory(&self.place.join(JOURNAL))?;
             Ok(refused)
@@ -364,11 +369,13 @@ impl Workspace {
     }
 
     /// Puts back what the last apply replaced or removed, and removes what it made. A path that changed since stays as it
-    /// is; those are returned.
+    /// is; those are returned. Once more, it takes back the apply before that one.
     pub fn revert(&self, watch: &mut dyn Watch) -> Result<Option<Reverted>, ApplyError> {
         let _lock = self.lock_for_run()?;
         let (done, active) = (self.place.join(APPLIED), self.place.join(JOURNAL));
         let fault = |error| ApplyError::Store(self.fault("read the last apply of")(error));
+        // A revert that was killed may not have come to this.
+        stack::pop(&self.place).map_err(fault)?;
         let Some(mut record) = journal::read(&done).map_err(fault)? else { return Ok(None) };
         let mut ground = Ground::open(self, self.sides()?, &record.steps.token).map_err(fault)?;
         let paths = record.paths();
@@ -379,7 +386,8 @@ impl Workspace {
         let refused = self.take_back(&mut ground, &record, watch)?;
         self.forget_digest().map_err(|error| ApplyError::Store(self.fault("forget the last diff of")(error)))?;
         let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
-        Ok(Some(Reverted { restored, refused }))
+        let earlier = stack::depth(&self.place).map_err(fault)?;
+        Ok(Some(Reverted { restored, refused, earlier }))
     }
 }
 
@@ -404,6 +412,8 @@ pub struct Reverted {
     pub restored: Vec<Relative>,
     /// Paths that changed since the apply, and were left alone.
     pub refused: Vec<Relative>,
+    /// How many applies can be taken back after this one, itself among them if paths were refused.
+    pub earlier: usize,
 }
 
 /// The contents of files of which only some hunks were chosen.

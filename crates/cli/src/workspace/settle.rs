@@ -42,13 +42,23 @@ pub(crate) fn revert(args: &WorkspaceRevertArgs) -> Result<u8, Failure> {
     if args.json {
         let paths = |paths: &[polder_workspace::Relative]| paths.iter().map(json::path).collect::<Vec<_>>();
         let (restored, refused) = (paths(&done.restored), paths(&done.refused));
-        print_json(&json!({"workspace": workspace.name().as_str(), "reverted": restored, "refused": refused}))?;
+        let (name, earlier) = (workspace.name().as_str(), done.earlier);
+        print_json(&json!({"workspace": name, "reverted": restored, "refused": refused, "earlier": earlier}))?;
     } else {
         for path in &done.restored {
             print(&format!("reverted {}", shown(path)))?;
         }
         for path in &done.refused {
             print(&format!("refused {}: it changed since it was applied", shown(path)))?;
+        }
+        match done.earlier {
+            _ if !done.refused.is_empty() && done.earlier > 1 => {
+                print("the apply before can be taken back when nothing is refused: move those paths away first")?;
+            }
+            _ if !done.refused.is_empty() => {}
+            0 => {}
+            1 => print("1 earlier apply can be taken back by another revert")?,
+            more => print(&format!("{more} earlier applies can be taken back, one by each further revert"))?,
         }
     }
     Ok(u8::from(!done.refused.is_empty()))

@@ -8,7 +8,7 @@ use crate::steps::{Act, BeforeKind, Steps};
 use crate::workspace::Workspace;
 use polder_sys::tree::{self, Stat};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
@@ -166,15 +166,4 @@ pub(super) fn forget(place: &Path, token: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
-}
-
-/// Drops what earlier applies kept: only the last one can be reverted.
-pub(super) fn forget_others(place: &Path, token: &str) -> io::Result<()> {
-    for entry in fs::read_dir(place.join("undo"))? {
-        let entry = entry?;
-        if entry.file_name() != token {
-            remove_tree(&entry.path())?;
-        }
-    }
-    Ok(())
 }

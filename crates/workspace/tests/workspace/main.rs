@@ -10,5 +10,6 @@ mod hostile;
 mod hunks;
 mod operations;
 mod overlay;
+mod reverts;
 mod scene;
 mod snapshot;
