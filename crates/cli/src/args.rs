@@ -90,7 +90,7 @@ pub(crate) struct PolicyArgs {
     /// Let the command reach a host, and nothing else.
     #[arg(long, value_name = "HOST[:PORT]", help_heading = "Policy")]
     pub(crate) allow_host: Vec<String>,
-    /// Show a host path inside, read-only unless `:rw` is added.
+    /// Show a host path inside, read-only unless `:rw` is added; `:optional` at the end lets it be missing.
     #[arg(long, value_name = "HOST[:GUEST][:rw]", help_heading = "Policy")]
     pub(crate) bind: Vec<String>,
     /// Pass a variable on, or set it.

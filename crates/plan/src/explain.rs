@@ -105,6 +105,10 @@ impl fmt::Display for Plan {
             };
             out.row(role, &format!("{} at {} ({access})", shown.host, shown.guest), &shown.origin)?;
         }
+        for absent in &files.absent {
+            let what = format!("{} (optional bind: the host has nothing there that you can reach)", absent.value);
+            out.row("skipped", &what, &absent.origin)?;
+        }
         match world {
             World::Made => {
                 out.row("private", &format!("/tmp, /dev/shm and home, {} together", files.scratch), "")?;

@@ -110,6 +110,8 @@ pub struct FileView {
     pub written: Vec<Written>,
     /// Host paths: the workspace first, then the others in order.
     pub shown: Vec<Shown>,
+    /// Sources of optional binds that the host does not have: they appear nowhere inside.
+    pub absent: Vec<Sourced<HostPath>>,
     /// Paths that are protected or hidden.
     pub masks: Vec<Mask>,
     /// Directories that must not be renamed, because a mask lies below them.

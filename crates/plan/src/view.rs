@@ -127,6 +127,7 @@ pub(crate) fn build(
         configuration: if made && hosts_own { CONFIGURATION.to_vec() } else { Vec::new() },
         written: if made { written(policy, identity) } else { Vec::new() },
         shown,
+        absent: absent_binds(policy, host),
         masks: Vec::new(),
         pinned: Vec::new(),
         reserved: Vec::new(),
@@ -230,17 +231,17 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
         .filter_map(|bind| host.tree.sources.get(bind.value.host.as_path()))
         .map(|resolved| resolved.path.as_path())
         .collect();
-    for Sourced { value: Bind { host: source, guest, access }, origin } in &policy.binds {
+    for Sourced { value: Bind { host: source, guest, access, optional }, origin } in &policy.binds {
         let lent = *origin == Origin::Flag(LENT.to_owned());
         let Some(resolved) = host.tree.sources.get(source.as_path()) else {
-            if lent {
-                // Nobody asked for it by name, and it went away since it was looked through.
+            if lent || *optional {
+                // What is lent is asked for by no name, and went away since it was looked through.
                 continue;
             }
             faults.push(Fault::new(
                 origin.clone(),
                 format!("the bind source `{source}` does not exist"),
-                "make it, or take the bind out",
+                "make it, take the bind out, or let it be missing: `optional: true` (--bind PATH:optional)",
             ));
             continue;
         };
@@ -291,6 +292,15 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
     }
     let kept = shown.into_iter().enumerate().filter(|(index, _)| !replaced.contains(index));
     kept.map(|(_, shown)| shown).collect()
+}
+
+/// Optional binds whose source is missing, in the order in which they were said.
+fn absent_binds(policy: &Policy, host: &HostFacts) -> Vec<Sourced<HostPath>> {
+    let absent = policy
+        .binds
+        .iter()
+        .filter(|bind| bind.value.optional && !host.tree.sources.contains_key(bind.value.host.as_path()));
+    absent.map(|bind| Sourced::new(bind.value.host.clone(), bind.origin.clone())).collect()
 }
 
 /// What a service keeps between its starts.

@@ -345,7 +345,7 @@ fn lend(policy: &mut Policy, Loan { places, hidden }: &Loan) -> Result<(), Error
         let (Ok(host), Ok(guest)) = (HostPath::new(place), GuestPath::new(place)) else {
             return Err(unspeakable(place));
         };
-        policy.binds.push(Sourced::new(Bind { host, guest, access: Access::ReadOnly }, origin()));
+        policy.binds.push(Sourced::new(Bind { host, guest, access: Access::ReadOnly, optional: false }, origin()));
     }
     for path in hidden {
         let text =

@@ -269,6 +269,8 @@ pub struct Bind {
     pub guest: GuestPath,
     /// Whether it can be written.
     pub access: Access,
+    /// Whether the run goes on without it where the host does not have it.
+    pub optional: bool,
 }
 
 /// Upper bounds; an absent one means that nothing was asked for.

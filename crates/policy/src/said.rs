@@ -132,17 +132,24 @@ impl<'a> Said<'a> {
         self.definition.workdir = self.keep(workdir, origin);
     }
 
-    /// `HOST[:GUEST][:rw|:ro]`; a guest path is absolute, which is how the colon before it is found.
+    /// `HOST[:GUEST][:rw|:ro][:optional]`; a guest path is absolute, which is how the colon before it is found.
     pub(crate) fn bind(&mut self, text: &str, origin: &Origin) {
-        let (paths, access) = match text.rsplit_once(':') {
+        let (named, optional) = match text.strip_suffix(":optional") {
+            Some(named) => (named, true),
+            None => (text, false),
+        };
+        let (paths, access) = match named.rsplit_once(':') {
             Some((paths, "rw")) => (paths, Access::ReadWrite),
             Some((paths, "ro")) => (paths, Access::ReadOnly),
-            _ => (text, Access::ReadOnly),
+            _ => (named, Access::ReadOnly),
         };
         let mut parts = paths.split(":/");
         let (host, guest) = (parts.next().unwrap_or_default(), parts.next());
         if parts.next().is_some() || (guest.is_none() && host.contains(':')) {
-            self.fault(origin, format!("`{text}` is not HOST[:GUEST][:rw], with an absolute path for GUEST"));
+            self.fault(
+                origin,
+                format!("`{text}` is not HOST[:GUEST][:rw][:optional], with an absolute path for GUEST"),
+            );
             return;
         }
         let scope = self.scope;
@@ -153,7 +160,7 @@ impl<'a> Said<'a> {
             None => rules::same_inside(&host.value),
         };
         if let Some(guest) = self.keep(guest, origin) {
-            self.push_bind(Bind { host: host.value, guest: guest.value, access }, origin);
+            self.push_bind(Bind { host: host.value, guest: guest.value, access, optional }, origin);
         }
     }
 
@@ -243,7 +250,7 @@ impl<'a> Said<'a> {
             }
             (Access::ReadOnly, _) | (Access::ReadWrite, Err(_)) => {
                 if let Some(guest) = self.keep(rules::same_inside(&host), origin) {
-                    self.push_bind(Bind { host, guest: guest.value, access }, origin);
+                    self.push_bind(Bind { host, guest: guest.value, access, optional: false }, origin);
                 }
             }
         }

@@ -243,6 +243,12 @@ static BIND: Table = Table {
         required("host", Outside, Shape::Text, "the path on the host"),
         key("container", Outside, Shape::Text, "the path inside; the same when absent"),
         key("read_only", Outside, Shape::Bool, "true when absent"),
+        own(
+            "optional",
+            Outside,
+            Shape::Bool,
+            "whether the run goes on where the host has nothing at the path; false when absent",
+        ),
     ]],
 };
 

@@ -73,7 +73,8 @@ pub fn show(policy: &Policy) -> String {
     lines.list("bind_paths", binds, |bind| {
         let read_only = bind.access == Access::ReadOnly;
         let (host, guest) = (quoted(&bind.host.to_string()), quoted(&bind.guest.to_string()));
-        format!("{{host: {host}, container: {guest}, read_only: {read_only}}}")
+        let optional = if bind.optional { ", optional: true" } else { "" };
+        format!("{{host: {host}, container: {guest}, read_only: {read_only}{optional}}}")
     });
     show_limits(&mut lines, limits);
     lines.list("protect", protect, |path| quoted(&path.0));

@@ -18,7 +18,7 @@ pub(crate) fn shown(policy: &Policy) -> Cow<'_, Policy> {
     let host = HostPath::new(PROGRAM).expect("invariant: a literal absolute path");
     let guest = directory.join(NAME).expect("invariant: a plain name below an absolute path");
     let mut policy = policy.clone();
-    policy.binds.push(Sourced::new(Bind { host, guest, access: Access::ReadOnly }, origin.clone()));
+    policy.binds.push(Sourced::new(Bind { host, guest, access: Access::ReadOnly, optional: false }, origin.clone()));
     Cow::Owned(policy)
 }
 

@@ -57,6 +57,33 @@ fn of_many_flags() {
 }
 
 #[test]
+fn an_optional_bind_that_is_missing_is_named_and_the_run_goes_on() {
+    let place = Place::new();
+    place.write("home/here", "shown");
+    place.write(
+        "home/.config/polder/polder.yaml",
+        "sandboxes: {s: {bind_paths: [{host: ~/gone, optional: true}, {host: ~/here, optional: true}]}}\nsandbox: s\n",
+    );
+    let gone = place.home().join("gone");
+    let here = place.home().join("here");
+    let (gone, here) = (gone.display(), here.display());
+    let said = place.says(&["run", "--bind", &format!("{gone}-too:rw:optional"), "--dry-run", "--", "true"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for line in [format!("skipped     {gone} ("), format!("skipped     {gone}-too ("), format!("bind        {here} at")]
+    {
+        assert!(said.out.contains(&line), "{line}: {}", said.out);
+    }
+    let script = format!("cat {here} && ! test -e {gone} && ! test -e {gone}-too");
+    let flag = format!("{gone}-too:rw:optional");
+    let said = place.says(&["run", "--bind", &flag, "--", "sh", "-c", &script]);
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "shown", ""), "{said:?}");
+    assert!(!place.has("home/gone") && !place.has("home/gone-too"), "nothing is made on the host");
+    // The control: a bind that is not optional is missed.
+    let said = place.says(&["run", "--bind", &format!("{gone}"), "--", "true"]);
+    assert!(said.code == 125 && said.err.contains("does not exist") && said.err.contains(":optional"), "{said:?}");
+}
+
+#[test]
 fn of_protected_paths() {
     let place = Place::new();
     place.write("work/a/held", "");

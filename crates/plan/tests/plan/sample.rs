@@ -90,6 +90,7 @@ pub(crate) fn bind(host: &str, guest: &str, access: Access) -> Sourced<Bind> {
         host: HostPath::new(host).expect("a host path"),
         guest: GuestPath::new(guest).expect("a guest path"),
         access,
+        optional: false,
     };
     Sourced::new(bind, Origin::Flag("--bind".to_owned()))
 }

@@ -45,7 +45,9 @@ fn of_a_policy_that_says_much() {
     policy.network = Sourced::new(Network::of(NetworkMode::Full), flag("--network"));
     policy.access = Sourced::new(Access::ReadOnly, flag("--read-only"));
     policy.workdir = Sourced::new(Workdir::Host, flag("--workdir"));
-    policy.binds = vec![bind("/opt/cache", "/cache", Access::ReadWrite)];
+    let mut missing = bind("/opt/none", "/none", Access::ReadOnly);
+    missing.value.optional = true;
+    policy.binds = vec![bind("/opt/cache", "/cache", Access::ReadWrite), missing];
     policy.env.set = vec![Sourced::new(("TOKEN".to_owned(), "s3cret".to_owned()), flag("--env"))];
     policy.limits.memory = Some(Sourced::new(ByteSize(2 << 30), flag("--memory")));
     policy.limits.cpus = Some(Sourced::new(1.5, flag("--cpus")));
@@ -65,6 +67,7 @@ fn of_a_policy_that_says_much() {
         system      /bin -> usr/bin
         bind        /opt/cache at /cache (read-write)  # flag --bind
         workspace   /home/u/repo at /home/u/repo (read-only)  # flag --workdir
+        skipped     /opt/none (optional bind: the host has nothing there that you can reach)  # flag --bind
         private     /tmp, /dev/shm and home, 2G together
         network     full  # flag --network
         env         HOME PATH TOKEN USER

@@ -391,7 +391,7 @@ fn two_things_at_one_path_and_a_bind_over_the_sandboxs_own_are_refused() {
         &policy,
         &host,
         expect![[r#"
-            flag --bind: the bind source `/opt/c` does not exist; make it, or take the bind out
+            flag --bind: the bind source `/opt/c` does not exist; make it, take the bind out, or let it be missing: `optional: true` (--bind PATH:optional)
             flag --bind: two things are shown at `/workspace`; choose another path for one of them
             flag --bind: `/proc/x` inside belongs to the sandbox itself; choose another path inside
         "#]],

@@ -180,7 +180,8 @@ impl Lower<'_> {
         };
         let read_only = node.get("read_only").and_then(Node::bool).unwrap_or(true);
         let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
-        Some(self.sourced(Bind { host: host?.value, guest, access }, host_node.line))
+        let optional = node.get("optional").and_then(Node::bool).unwrap_or(false);
+        Some(self.sourced(Bind { host: host?.value, guest, access, optional }, host_node.line))
     }
 
     pub(super) fn env_values(&mut self, node: &Node) -> Vec<Sourced<(String, String)>> {

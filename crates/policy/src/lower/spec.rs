@@ -46,7 +46,7 @@ impl Lower<'_> {
         if let Some(workdir) = workdir {
             match binds.iter().position(|bind| workdir.value.is_within(&bind.value.guest)) {
                 Some(at) => {
-                    let Sourced { value: Bind { host, guest, access }, origin } = binds.remove(at);
+                    let Sourced { value: Bind { host, guest, access, optional: _ }, origin } = binds.remove(at);
                     let below = workdir.value.as_path().strip_prefix(guest.as_path()).unwrap_or("".as_ref());
                     let working_dir = host.join(below).unwrap_or_else(|_| host.clone());
                     document.root = Some(SpecRoot { root: host, working_dir });
@@ -69,6 +69,7 @@ impl Lower<'_> {
         let guest_path = self.keep(rules::guest_path(guest.text()?), guest.line);
         let writable = writes && mount.get("writable").and_then(Node::bool).unwrap_or(false);
         let access = if writable { Access::ReadWrite } else { Access::ReadOnly };
-        Some(self.sourced(Bind { host: host_path?.value, guest: guest_path?.value, access }, mount.line))
+        let bind = Bind { host: host_path?.value, guest: guest_path?.value, access, optional: false };
+        Some(self.sourced(bind, mount.line))
     }
 }

@@ -21,7 +21,7 @@ fn every_flag_has_its_effect_and_its_origin() {
                 .map(|grant| grant.parse().unwrap())
                 .to_vec(),
             allow_host: vec!["b.org".into()],
-            bind: vec!["~/c".into(), "d:/e:rw".into(), "/f:ro".into()],
+            bind: vec!["~/c".into(), "d:/e:rw".into(), "/f:ro".into(), "/g:rw:optional".into()],
             env: vec!["B".into(), "C=x=y".into()],
             read_only: Some(true),
             cow: None,
@@ -74,6 +74,7 @@ fn every_flag_has_its_effect_and_its_origin() {
           - {host: /home/u/c, container: /home/u/c, read_only: true}  # flag --bind
           - {host: /repo/sub/d, container: /e, read_only: false}      # flag --bind
           - {host: /f, container: /f, read_only: true}                # flag --bind
+          - {host: /g, container: /g, read_only: false, optional: true}  # flag --bind
           - {host: /opt/x, container: /opt/x, read_only: true}        # flag --allow
           - {host: /var/y, container: /var/y, read_only: false}       # flag --allow
         limits:
@@ -116,8 +117,8 @@ fn faults_of_flags_name_the_flag() {
     });
     expect![[r#"
         flag --allow-host: `https://x` is not HOST[:PORT], as in `example.org`, `*.example.org` or `example.org:443`
-        flag --bind: `/a:b` is not HOST[:GUEST][:rw], with an absolute path for GUEST
-        flag --bind: `/a:/b:/c` is not HOST[:GUEST][:rw], with an absolute path for GUEST
+        flag --bind: `/a:b` is not HOST[:GUEST][:rw][:optional], with an absolute path for GUEST
+        flag --bind: `/a:/b:/c` is not HOST[:GUEST][:rw][:optional], with an absolute path for GUEST
         flag --bind: `..` must not contain `..`
         flag --cpus: `inf` is not a number above zero
         flag --engine: unknown engine `bwrp`; did you mean `bwrap`? known are auto, native, bubblewrap, seatbelt, docker, firejail, nsjail, vm, none

@@ -69,6 +69,7 @@ pub fn to_json(policy: &Policy) -> Value {
             "host": bind.host.to_string(),
             "container": bind.guest.to_string(),
             "read_only": bind.access == Access::ReadOnly,
+            "optional": bind.optional,
         })),
         "limits": limits,
         "protect": many(protect, |path| path.0.as_str().into()),

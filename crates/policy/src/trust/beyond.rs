@@ -81,8 +81,9 @@ pub(crate) fn beyond(judged: &Judged<'_>) -> Vec<Ask> {
     for bind in missing(binds, &own.binds) {
         let writes = bind.value.access == Access::ReadWrite;
         let (verb, end) = if writes { ("write", ":rw") } else { ("read", "") };
+        let optional = if bind.value.optional { ":optional" } else { "" };
         let host = &bind.value.host;
-        let given = flag("bind", format!("{host}:{}{end}", bind.value.guest));
+        let given = flag("bind", format!("{host}:{}{end}{optional}", bind.value.guest));
         asks.ask(&bind.origin, format!("to {verb} `{host}`"), given);
     }
     asks.limits(limits);

@@ -243,6 +243,7 @@ const EXAMPLES: &[(&str, &str, &str, &str)] = &[
     ("bind", "host", "", "A bind_paths: [{host: /x}]"),
     ("bind", "container", "", "A bind_paths: [{host: /x, container: /y}]"),
     ("bind", "read_only", "", "A bind_paths: [{host: /x, read_only: true}]"),
+    ("bind", "optional", "", "A bind_paths: [{host: /x, optional: true}]"),
     ("limits", "memory", "A limits: {memory: 1T}", "U limits: {memory: 2G}"),
     ("limits", "cpus", "A limits: {cpus: 99}", "U limits: {cpus: 2}"),
     ("limits", "pids", "A limits: {pids: 4096}", "A limits: {pids: 4097}"),
