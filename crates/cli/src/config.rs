@@ -5,7 +5,7 @@ use crate::exit::{Failure, printable};
 use crate::render::text::tolerate_closed;
 use polder::config::Files;
 use polder::{Error, Overrides, trust};
-use polder_policy::{Dialect, Trust, schema, show, to_json};
+use polder_policy::{Dialect, schema, show, to_json};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -33,9 +33,7 @@ fn check(args: &ConfigCheckArgs) -> Result<u8, Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let files = args.file.clone().map_or(Files::Found, Files::FoundAnd);
     let checked = polder::config::read(Path::new("."), &files, &environment, Overrides::none())
-        // Everything is trusted here: the question is whether it is right, not whether it may.
-        .and_then(|said| said.policy(&Trust::Everything).map(|_| said))
-        .and_then(|said| said.check_steps().map(|()| said));
+        .and_then(|said| said.check().map(|()| said));
     match checked {
         Ok(said) => {
             let read: Vec<_> =

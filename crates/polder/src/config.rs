@@ -6,10 +6,11 @@ use crate::records::{self, Records};
 use polder_facts::{HostPath, Origin, Sourced};
 use polder_policy::{
     Ask, AuditMode, Dialect, Document, Fault, Faults, Layers, Level, OWN_NAMES, Overrides, PROJECT_NAMES, PathPattern,
-    Policy, Scope, Trust, Workdir, WorkspaceMode, asks, find_in, find_project, load, parse, resolve, seal,
+    Policy, Scope, Source, Trust, Workdir, WorkspaceMode, asks, find_in, find_project, load, parse, read_tree, resolve,
+    seal,
 };
 use polder_run::caches;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -51,37 +52,27 @@ pub fn read(
     let home = home(environment);
     let (mut documents, mut workspace, mut start) = (Vec::new(), directory.clone(), directory.clone());
     let mut faults = Vec::new();
-    if *files != Files::None {
-        for source in sources(&directory, &home, environment, &mut faults) {
-            let mut parsed = load(&source.path, source.level, &source.boundary)
-                .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
-            if source.level == Level::Project {
-                parsed = parsed.and_then(|document| seal(document, &source.boundary));
-            }
-            match parsed {
-                Ok(document) => documents.push(document),
-                Err(more) => faults.extend(more.0),
-            }
-            if source.level == Level::Project
-                && let Some(parent) = source.path.parent()
-            {
-                // A project's file speaks for the tree it lies in, from wherever below it polder is called.
-                workspace = parent.to_owned();
-            }
-        }
-    }
-    if let Files::FoundAnd(path) = files {
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let boundary = absolute.parent().map(Path::to_owned).unwrap_or_default();
-        let parsed = load(&absolute, Level::Explicit, &boundary)
+    let places = places(&directory, files, environment, &mut faults);
+    let all_found = faults.is_empty();
+    for source in &places {
+        let mut parsed = load(&source.path, source.level, &source.boundary)
             .and_then(|text| parse(&text, &polder_engines::vocabulary(), &home));
+        if source.level == Level::Project {
+            parsed = parsed.and_then(|document| seal(document, &source.boundary));
+        }
         match parsed {
             Ok(document) => documents.push(document),
             Err(more) => faults.extend(more.0),
         }
+        if source.level == Level::Project
+            && let Some(parent) = source.path.parent()
+        {
+            // A project's file speaks for the tree it lies in, from wherever below it polder is called.
+            workspace = parent.to_owned();
+        }
     }
     if !faults.is_empty() {
-        return Err(Faults(faults).into());
+        return Err(Faults(if all_found { with_undefined_names(&places, &home, faults) } else { faults }).into());
     }
     if let Some(root) = documents.iter().rev().find_map(Document::root) {
         workspace = root.root.as_path().to_owned();
@@ -103,6 +94,36 @@ pub fn read(
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
         .collect();
     Ok(Said { layers: Layers { documents, environment, overrides }, scope, notices: Vec::new() })
+}
+
+/// The names that files define.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinedNames {
+    /// Those below `sandboxes`.
+    pub sandboxes: BTreeSet<String>,
+    /// Those below `steps`, or `checks` in a `.visor.yaml`.
+    pub steps: BTreeSet<String>,
+}
+
+/// The names that the files for runs in `directory` define, whatever else is wrong with these files. For completing a
+/// command line: a name is the text of its author, nothing is checked, and a file that cannot be read defines none.
+pub fn names(directory: &Path, files: &Files, environment: &BTreeMap<OsString, OsString>) -> DefinedNames {
+    let mut names = DefinedNames { sandboxes: BTreeSet::new(), steps: BTreeSet::new() };
+    let Ok(directory) = polder_sys::facts::resolve(directory) else { return names };
+    let places = places(&directory, files, environment, &mut Vec::new());
+    let mut waiting: Vec<Source> =
+        places.iter().filter_map(|place| load(&place.path, place.level, &place.boundary).ok()).collect();
+    while let Some(Source { path, bytes, extends, .. }) = waiting.pop() {
+        waiting.extend(extends);
+        let Ok(tree) = read_tree(&path, &bytes) else { continue };
+        let below = |key: &str| {
+            let entries = tree.get(key).map(|node| node.entries()).unwrap_or_default();
+            entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>()
+        };
+        names.sandboxes.extend(below("sandboxes"));
+        names.steps.extend(["steps", "checks"].into_iter().flat_map(below));
+    }
+    names
 }
 
 impl Said {
@@ -197,11 +218,26 @@ impl Said {
         policy
     }
 
-    /// Whether its steps can be understood, before anybody gives them values. Steps of another tool are left to it.
-    pub fn check_steps(&self) -> Result<(), Error> {
-        let steps = polder_policy::steps(&self.layers)?;
-        let graph = polder_steps::Graph::of(&steps, &[])?;
-        Ok(polder_steps::check(&steps, &graph)?)
+    /// Everything that is wrong with it, its steps included.
+    pub fn check(&self) -> Result<(), Error> {
+        let (steps, mut faults) = polder_policy::steps_with_faults(&self.layers);
+        // Everything is trusted here: the question is whether it is right, not whether it may.
+        let policy = self.policy(&Trust::Everything).map(drop);
+        // Whether steps can be understood, before they have values. Those of another tool are left to it.
+        let understood = polder_steps::Graph::of(&steps, &[]).and_then(|graph| polder_steps::check(&steps, &graph));
+        for found in [policy, understood.map_err(Error::from)] {
+            match found {
+                Ok(()) => {}
+                Err(Error::Configuration(Faults(more))) => faults.extend(more),
+                Err(other) => return Err(other),
+            }
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        faults.sort_by(|a, b| a.origin.cmp(&b.origin));
+        faults.dedup();
+        Err(Faults(faults).into())
     }
 
     /// Everything that the project's file asks for beyond its own tree.
@@ -248,10 +284,41 @@ fn own_layers(environment: &BTreeMap<OsString, OsString>) -> Result<Layers, Erro
     Ok(Layers { documents, environment: Vec::new(), overrides: Overrides::none() })
 }
 
+/// The faults of files with those that only all of them together show: names that none defines. One that cannot be read
+/// could define any name.
+fn with_undefined_names(places: &[Place], home: &Path, faults: Vec<Fault>) -> Vec<Fault> {
+    let read: Result<Vec<Source>, Faults> =
+        places.iter().map(|place| load(&place.path, place.level, &place.boundary)).collect();
+    let Ok(sources) = read else { return faults };
+    let mut all = polder_policy::faults(&sources, &polder_engines::vocabulary(), home);
+    let others: Vec<Fault> = faults.into_iter().filter(|fault| !all.contains(fault)).collect();
+    all.extend(others);
+    all
+}
+
 struct Place {
     path: PathBuf,
     level: Level,
     boundary: PathBuf,
+}
+
+/// The files that are read, the weakest first.
+fn places(
+    directory: &Path,
+    files: &Files,
+    environment: &BTreeMap<OsString, OsString>,
+    faults: &mut Vec<Fault>,
+) -> Vec<Place> {
+    let mut places = match files {
+        Files::None => Vec::new(),
+        Files::Found | Files::FoundAnd(_) => sources(directory, &home(environment), environment, faults),
+    };
+    if let Files::FoundAnd(path) = files {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let boundary = path.parent().map(Path::to_owned).unwrap_or_default();
+        places.push(Place { path, level: Level::Explicit, boundary });
+    }
+    places
 }
 
 /// The system's, the user's and the project's file, as far as they exist.

@@ -1,12 +1,15 @@
 //! One configuration file, read and checked: what it says, and where.
 
 use crate::dialect::Dialect;
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults};
+use crate::layers::Layers;
 use crate::lower;
 use crate::model::{
     Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern,
     Ready, SandboxScope, Workdir, Workspace,
 };
+use crate::overrides::Overrides;
+use crate::steps::steps;
 use crate::trust;
 use crate::vocabulary::Vocabulary;
 use polder_facts::{Guarantee, GuestPath, HostPath, Origin, Sourced};
@@ -45,6 +48,11 @@ impl Source {
     pub fn new(path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>, level: Level) -> Self {
         let path = path.into();
         Self { dialect: Dialect::of(&path), path, bytes: bytes.into(), level, extends: Vec::new() }
+    }
+
+    /// The paths of the files that it extends, then its own: weakest first.
+    fn chain(&self) -> Vec<&Path> {
+        self.extends.iter().flat_map(Self::chain).chain([self.path.as_path()]).collect()
     }
 }
 
@@ -232,6 +240,37 @@ pub fn parse(source: &Source, vocabulary: &Vocabulary, home: &Path) -> Result<Do
             Err(Faults(faults))
         }
     }
+}
+
+/// Everything that is wrong with these files: beside what [`parse`] reports of each, names that are used and defined in
+/// none of them. Those are known only when every file could be read.
+pub fn faults(sources: &[Source], vocabulary: &Vocabulary, home: &Path) -> Vec<Fault> {
+    let (mut documents, mut faults, mut unread) = (Vec::new(), Vec::new(), false);
+    for source in sources {
+        match understood(source, vocabulary, home, &mut faults) {
+            Some(document) => documents.push(document),
+            None => unread = true,
+        }
+    }
+    if !unread {
+        let layers = Layers { documents, environment: Vec::new(), overrides: Overrides::none() };
+        faults.extend(steps(&layers).err().into_iter().flat_map(|Faults(more)| more));
+    }
+    let order: Vec<&Path> = sources.iter().flat_map(Source::chain).collect();
+    faults.sort_by_key(|fault| match &fault.origin {
+        Origin::File { path, line } => (order.iter().position(|other| other == path), *line),
+        _ => (None, 0),
+    });
+    faults.dedup();
+    faults
+}
+
+/// A file as far as it has a meaning; nothing when it cannot be read. Never becomes a policy.
+fn understood(source: &Source, vocabulary: &Vocabulary, home: &Path, faults: &mut Vec<Fault>) -> Option<Document> {
+    let extends: Vec<_> = source.extends.iter().map(|base| understood(base, vocabulary, home, faults)).collect();
+    let (document, more) = lower::file_with_faults(source, vocabulary, home);
+    faults.extend(more);
+    Some(Document { extends: extends.into_iter().collect::<Option<_>>()?, ..document? })
 }
 
 #[cfg(test)]

@@ -84,6 +84,11 @@ const NEAREST_BYTES_MAX: usize = 64;
 
 /// `did you mean …?` for a word that is close to one of the known ones.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest_name(word, known).map(|name| format!("did you mean `{name}`?"))
+}
+
+/// The known word that is close to this one, if one is.
+pub fn nearest_name<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > NEAREST_BYTES_MAX {
         return None;
     }
@@ -94,7 +99,16 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         // Below this the words have little in common, and a wrong suggestion is worse than none.
         .filter(|(score, _)| *score >= 0.55)
         .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
-        .map(|(_, name)| format!("did you mean `{name}`?"))
+        .map(|(_, name)| name)
+}
+
+/// What to write instead of a name that is not defined: the nearest one, and all there are.
+pub fn defined(word: &str, names: &[&str]) -> String {
+    if names.is_empty() {
+        return "none is defined".to_owned();
+    }
+    let list = format!("defined are {}", names.join(", "));
+    nearest(word, names.iter().copied()).map_or(list.clone(), |near| format!("{near} {list}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::check::LIST_ITEMS_MAX;
 use crate::document::{Document, Level, StepDefinition};
 use crate::draft::Draft;
 use crate::enforce::Hold;
-use crate::fault::{Fault, Faults};
+use crate::fault::{Fault, Faults, defined};
 use crate::lower::NO_SANDBOX;
 use crate::model::{AuditMode, EngineChoice, Image, Policy};
 use crate::overrides::{Overrides, environment, flags};
@@ -211,10 +211,8 @@ impl Layers {
         if names.contains(&reference.value.as_str()) {
             return None;
         }
-        let known =
-            if names.is_empty() { "none is defined".into() } else { format!("defined are {}", names.join(", ")) };
         let message = format!("there is no sandbox `{}`", reference.value);
-        Some(Fault::new(reference.origin.clone(), message).hint(known))
+        Some(Fault::new(reference.origin.clone(), message).hint(defined(&reference.value, &names)))
     }
 }
 

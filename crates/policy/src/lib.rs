@@ -33,8 +33,8 @@ mod vocabulary;
 
 pub use builtin::{DISK_DEFAULT, STEPS_AT_ONCE, built_in};
 pub use dialect::Dialect;
-pub use document::{Document, Level, Source, SpecRoot, parse};
-pub use fault::{Fault, Faults, nearest};
+pub use document::{Document, Level, Source, SpecRoot, faults, parse};
+pub use fault::{Fault, Faults, defined, nearest, nearest_name};
 pub use layers::{Layers, ResolveError, asks, resolve, resolve_service, resolve_step};
 pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load, seal};
 pub use model::{
@@ -48,7 +48,7 @@ pub use said::Scope;
 pub use schema::schema;
 pub use services::services;
 pub use show::{show, to_json};
-pub use steps::steps;
+pub use steps::{steps, steps_with_faults};
 pub use trust::{Ask, Trust, fingerprint};
 pub use vocabulary::{EngineName, Vocabulary};
 

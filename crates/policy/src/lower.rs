@@ -24,7 +24,22 @@ use std::path::Path;
 
 /// Reads one file, without those it extends.
 pub(crate) fn file(source: &Source, vocabulary: &Vocabulary, home: &Path) -> Result<Document, Faults> {
-    let tree = read_tree(&source.path, &source.bytes)?;
+    match file_with_faults(source, vocabulary, home) {
+        (Some(document), faults) => Faults::check(document, faults),
+        (None, faults) => Err(Faults(faults)),
+    }
+}
+
+/// The same with what could be understood beside the faults; nothing where the file is no tree.
+pub(crate) fn file_with_faults(
+    source: &Source,
+    vocabulary: &Vocabulary,
+    home: &Path,
+) -> (Option<Document>, Vec<Fault>) {
+    let tree = match read_tree(&source.path, &source.bytes) {
+        Ok(tree) => tree,
+        Err(fault) => return (None, vec![fault]),
+    };
     let mut lower = Lower { source, vocabulary, home, faults: Vec::new() };
     let document = if Notation::of(&source.path) == Notation::Json && spec::is_spec(&tree) {
         lower.spec(&tree)
@@ -38,7 +53,7 @@ pub(crate) fn file(source: &Source, vocabulary: &Vocabulary, home: &Path) -> Res
     let mut faults = lower.faults;
     faults.sort_by(|a, b| a.origin.cmp(&b.origin));
     faults.dedup();
-    Faults::check(document, faults)
+    (Some(document), faults)
 }
 
 /// The files that a file extends, as it writes them. A file that cannot be read extends nothing; reading it reports why.

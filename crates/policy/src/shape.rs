@@ -328,7 +328,8 @@ static CACHE: Table = Table {
 pub(crate) static STEP: Table = Table {
     name: "step",
     keys: &[&[
-        key("type", Inside, Shape::Text, "`command`"),
+        own("type", Inside, Shape::Word(&["command"]), "`command`"),
+        visor("type", Inside, Shape::Text, "`command`"),
         key("exec", Inside, Shape::Text, "a shell text"),
         key("command", Inside, TEXTS, "a program and its arguments"),
         key("sandbox", Weaker, Shape::Text, "its sandbox; `none` is the explicit opt-out"),

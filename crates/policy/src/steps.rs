@@ -14,13 +14,19 @@ const COMMAND: &str = "command";
 
 /// Every step, in the order in which the files name them; a stronger file changes what it names and keeps the rest.
 pub fn steps(layers: &Layers) -> Result<Vec<Step>, Faults> {
+    let (steps, faults) = steps_with_faults(layers);
+    Faults::check(steps, faults)
+}
+
+/// The same with what is wrong beside them, for looking on.
+pub fn steps_with_faults(layers: &Layers) -> (Vec<Step>, Vec<Fault>) {
     let mut faults = references(layers);
     let steps: Vec<_> = merged(layers).into_iter().map(step).collect();
     faults.extend(programs(&steps, "step"));
     faults.extend(circle(&steps, "steps"));
     faults.sort_by(|a, b| a.origin.cmp(&b.origin));
     faults.dedup();
-    Faults::check(steps, faults)
+    (steps, faults)
 }
 
 /// What has nothing to run, or twice.

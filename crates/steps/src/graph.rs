@@ -1,7 +1,7 @@
 //! Which steps take part, and in which order they are told: after what they wait for, else as the files name them.
 
 use polder_facts::Origin;
-use polder_policy::{Fault, Faults, Step};
+use polder_policy::{Fault, Faults, Step, defined};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The steps of a run. Circles were refused when the configuration was read.
@@ -29,17 +29,13 @@ impl Graph {
     pub fn of(steps: &[Step], wanted: &[String]) -> Result<Self, Faults> {
         let places: BTreeMap<&str, usize> =
             steps.iter().enumerate().map(|(place, step)| (step.name.as_str(), place)).collect();
-        let known = || steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
         let unknown = wanted.iter().filter(|name| !places.contains_key(name.as_str()));
         let faults: Vec<Fault> = unknown
             .map(|name| Fault {
                 origin: Origin::Flag("NAME".to_owned()),
                 message: format!("there is no step `{name}`"),
-                hint: Some(if steps.is_empty() {
-                    "none is defined".to_owned()
-                } else {
-                    format!("defined are {}", known())
-                }),
+                hint: Some(defined(name, &known)),
             })
             .collect();
         if !faults.is_empty() {

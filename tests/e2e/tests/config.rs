@@ -249,3 +249,41 @@ fn a_check_reads_what_steps_would_refuse_and_leaves_steps_of_another_tool_alone(
     let said = place.says(&["config", "check", "--json"]);
     assert!(said.code == 1 && said.out.contains("\"ok\":false"), "{said:?}");
 }
+
+/// Keys, values, types, undefined names and expressions, in one file: one call tells all of them.
+#[test]
+fn config_check_with_faults_of_every_kind_tells_all() {
+    let place = Place::new();
+    let text = "sandbox: fats\nsandboxes:\n  fast: {memry: 1G}\nsteps:\n  build: {exec: x, sandbox: fsat, depends_on: tset}\n  test: {exec: x, type: comand}\n  none-at-all: {}\n";
+    place.write("work/polder.yaml", text);
+    let said = place.says(&["config", "check"]);
+    let faults = said.out.replace(&format!("{}/polder.yaml:", place.work().display()), "");
+    expect_test::expect![[r#"
+        1: there is no sandbox `fats`; did you mean `fast`? defined are fast
+        3: unknown key `memry`
+        5: there is no sandbox `fsat`; did you mean `fast`? defined are fast
+        5: there is no step `tset`; did you mean `test`?
+        6: `type` cannot be `comand`; did you mean `command`? known are command
+        7: the step `none-at-all` has no `exec` and no `command`
+    "#]]
+    .assert_eq(&faults);
+    assert_eq!(said.code, 1);
+    let run = place.says(&["run", "--", "true"]);
+    assert_eq!((run.code, run.err.lines().count()), (125, 6), "every load tells all: {run:?}");
+    // A name that only an expression shows stands beside an undefined one.
+    place.write("work/polder.yaml", "sandbox: x\nsteps:\n  a: {exec: 'echo {{ outputs.nope }}'}\n");
+    let said = place.says(&["config", "check"]);
+    assert!(said.out.contains("`x`") && said.out.contains("nope"), "{said:?}");
+}
+
+#[test]
+fn name_in_an_unreadable_file_is_not_called_undefined() {
+    let place = Place::new();
+    place.write("work/base.yaml", "sandboxes: {fast: {}\n");
+    place.write("work/polder.yaml", "extends: base.yaml\nsandbox: fast\nnonsense: 1\n");
+    let said = place.says(&["config", "check"]);
+    assert!(said.code == 1 && said.out.contains("nonsense") && !said.out.contains("no sandbox"), "{said:?}");
+    place.write("work/base.yaml", "sandboxes: {fast: {}}\n");
+    let said = place.says(&["config", "check"]);
+    assert!(said.out.contains("nonsense") && said.out.lines().count() == 1, "{said:?}");
+}

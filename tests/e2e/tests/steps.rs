@@ -306,7 +306,7 @@ fn nothing_to_run_and_wrong_names_are_errors() {
     let none = place("max_parallelism: 2\n");
     assert!(steps(&none, &[]).err.contains("the configuration has no steps"));
     let one = place("steps: {lint: {exec: 'true'}}\n");
-    assert!(steps(&one, &["lnit"]).err.contains("there is no step `lnit`; defined are lint"));
+    assert!(steps(&one, &["lnit"]).err.contains("there is no step `lnit`; did you mean `lint`? defined are lint"));
     assert!(steps(&one, &["--input", "x"]).err.contains("is not NAME=VALUE"));
 }
 

@@ -307,6 +307,7 @@ steps:
         polder.yaml:2: unknown key `version`
         polder.yaml:3: unknown key `ai_provider`
         polder.yaml:4: unknown key `workspace`
+        polder.yaml:8: `type` cannot be `ai`; known are command
         polder.yaml:8: unknown key `prompt`
         polder.yaml:8: unknown key `schema`
         polder.yaml:9: unknown key `prompt`
