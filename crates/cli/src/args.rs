@@ -2,7 +2,7 @@
 
 mod plain;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use polder::{Grant, Overrides, Restart, ServiceName};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -61,6 +61,9 @@ pub(crate) enum Verb {
     /// Write the man pages into a directory.
     #[command(hide = true)]
     Man(ManArgs),
+    /// Print how the last of these words can go on; the scripts of `completions` ask.
+    #[command(hide = true)]
+    Complete(CompleteArgs),
 }
 
 /// What a command may do. The default is a line without flags.
@@ -91,7 +94,7 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "HOST[:PORT]", help_heading = "Policy")]
     pub(crate) allow_host: Vec<String>,
     /// Show a host path inside, read-only unless `:rw` is added; `:optional` at the end lets it be missing.
-    #[arg(long, value_name = "HOST[:GUEST][:rw]", help_heading = "Policy")]
+    #[arg(long, value_name = "HOST[:GUEST][:rw]", value_hint = ValueHint::AnyPath, help_heading = "Policy")]
     pub(crate) bind: Vec<String>,
     /// Pass a variable on, or set it.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Policy")]
@@ -184,7 +187,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Output")]
     pub(crate) tty: bool,
     /// The command and its arguments.
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -291,7 +294,7 @@ pub(crate) struct WhyArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// A path inside, or HOST:PORT.
-    #[arg(value_name = "PATH|HOST:PORT")]
+    #[arg(value_name = "PATH|HOST:PORT", value_hint = ValueHint::AnyPath)]
     pub(crate) target: String,
     /// Print the answer as JSON.
     #[arg(long, help_heading = "Output")]
@@ -330,7 +333,7 @@ pub(crate) struct LearnArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// The command and its arguments.
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -419,7 +422,7 @@ pub(crate) struct WorkspaceDiffArgs {
     #[command(flatten)]
     pub(crate) part: PartArgs,
     /// Only paths that this pattern names; `*` stays within a directory, `**` does not.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Vec<String>,
     /// Only how much changed, path by path.
     #[arg(long)]
@@ -444,7 +447,7 @@ pub(crate) struct WorkspaceApplyArgs {
     #[command(flatten)]
     pub(crate) part: PartArgs,
     /// Only paths that this pattern names; `*` stays within a directory, `**` does not.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Vec<String>,
     /// Only this hunk of a file, as `polder workspace diff` numbers it.
     #[arg(long, value_name = "FILE:N")]
@@ -453,10 +456,10 @@ pub(crate) struct WorkspaceApplyArgs {
     #[arg(short = 'p', long, conflicts_with_all = ["hunk", "json"])]
     pub(crate) patch: bool,
     /// Take this path although the host would execute it later.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_hint = ValueHint::AnyPath)]
     pub(crate) include_held: Vec<String>,
     /// Take this path although the host changed it since the run began. Overwrites what the host has.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_hint = ValueHint::AnyPath)]
     pub(crate) force: Vec<String>,
     /// Apply only what `polder workspace diff` printed this digest for; refuse everything else.
     #[arg(long, value_name = "DIGEST")]
@@ -634,6 +637,13 @@ pub(crate) struct AuditExportArgs {
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompleteArgs {
+    /// The words after `polder`, up to the cursor.
+    #[arg(value_name = "WORD", last = true)]
+    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

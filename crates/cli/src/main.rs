@@ -5,6 +5,7 @@ mod args;
 mod attack;
 mod audit;
 mod cache;
+mod complete;
 mod completions;
 mod config;
 mod doctor;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Cache(args) => cache::cache(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => completions::man(&args),
+        Verb::Complete(args) => complete::complete(&args),
     };
     telemetry::finish(telemetry);
     match result {
