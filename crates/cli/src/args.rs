@@ -674,7 +674,7 @@ pub(crate) fn will_run(line: &[OsString]) -> Option<Option<&str>> {
 }
 
 /// The verb and its arguments.
-pub(crate) fn parse(line: Vec<OsString>) -> Result<Verb, clap::Error> {
+pub(crate) fn parse(line: &[OsString]) -> Result<Verb, clap::Error> {
     if line.get(1).is_some_and(|verb| verb == "run")
         && let Some(args) = plain::read(&line[2..])
     {

@@ -3,10 +3,21 @@
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit::Failure;
 use clap::CommandFactory;
+use clap_complete::Shell;
 
+/// The scripts for bash, zsh and fish ask polder, which knows the names of sandboxes, steps and workspaces. Those for
+/// other shells know verbs and flags.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "polder", &mut script);
+    let script = match args.shell {
+        Shell::Bash => include_bytes!("completions/polder.bash").to_vec(),
+        Shell::Zsh => include_bytes!("completions/polder.zsh").to_vec(),
+        Shell::Fish => include_bytes!("completions/polder.fish").to_vec(),
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Cli::command(), "polder", &mut script);
+            script
+        }
+    };
     crate::render::text::tolerate_closed(std::io::Write::write_all(&mut std::io::stdout().lock(), &script))?;
     Ok(0)
 }

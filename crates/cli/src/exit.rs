@@ -1,5 +1,9 @@
 //! How polder ends when the command did not: one clear message on stderr, and 125.
 
+use crate::args::Cli;
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue};
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -59,7 +63,25 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Help goes to stdout with 0; a wrong call is polder's failure, never the command's.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(mut error: clap::Error, line: &[OsString]) -> ExitCode {
+    suggest_verb(&mut error, line);
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+}
+
+/// Names the nearest verb where the parser knows of none: it compares letters in their order, and two that are swapped in
+/// a short verb are too far apart for it.
+fn suggest_verb(error: &mut clap::Error, line: &[OsString]) {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
+    let table = Cli::command();
+    let verbs = line.iter().skip(1).filter_map(|word| word.to_str()).take_while(|word| word != wrong);
+    let at = verbs.fold(&table, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let known = at.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
+    if let Some(near) = polder_policy::nearest_name(wrong, known) {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
 }

@@ -38,9 +38,9 @@ fn main() -> ExitCode {
     }
     let line: Vec<_> = std::env::args_os().collect();
     let ahead = args::will_run(&line).and_then(polder_run::begin);
-    let verb = match args::parse(line) {
+    let verb = match args::parse(&line) {
         Ok(verb) => verb,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return exit::usage(error, &line),
     };
     let telemetry = telemetry::start();
     let result = match verb {

@@ -13,7 +13,7 @@ use crate::args::{PartArgs, WhichArgs, WorkspaceArgs, WorkspaceVerb};
 use crate::exit::Failure;
 use crate::render::text::tolerate_closed;
 pub(crate) use json::escaped;
-use polder_workspace::{Relative, Review, Store, Workspace, visible_name};
+use polder_workspace::{Relative, Review, Store, StoreError, Workspace, visible_name};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -48,11 +48,21 @@ fn which(args: &WhichArgs, verb: Verb) -> Result<Workspace, Failure> {
     let store = store()?;
     let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     let found = match (&args.name, verb) {
-        (Some(name), Verb::Looks) => store.find(&name.parse()?, &directory)?,
-        (Some(name), Verb::Changes) => store.find_here(&name.parse()?, &directory)?,
-        (None, _) => store.newest(&directory)?,
+        (Some(name), Verb::Looks) => store.find(&name.parse()?, &directory),
+        (Some(name), Verb::Changes) => store.find_here(&name.parse()?, &directory),
+        (None, _) => store.newest(&directory),
     };
-    Ok(found)
+    found.map_err(|error| match &error {
+        StoreError::Unknown { name } => unknown(&store, name, error.to_string()),
+        _ => error.into(),
+    })
+}
+
+/// A name that is mistyped gets the nearest one.
+fn unknown(store: &Store, name: &str, message: String) -> Failure {
+    let all = store.list().unwrap_or_default();
+    let near = polder_policy::nearest(name, all.iter().map(|workspace| workspace.name().as_str()));
+    Failure::new(near.map_or(message.clone(), |near| format!("{message}; {near}")))
 }
 
 /// The tree of it that is meant.

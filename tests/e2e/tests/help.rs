@@ -161,3 +161,26 @@ fn program_shipped_knows_no_layer_to_switch_off() {
     assert!(holds(b"POLDER_TRUST_PROJECT"), "the control: names of variables are found");
     assert!(!holds(b"MUTATE_POLDER"));
 }
+
+#[test]
+fn mistyped_name_gets_the_nearest() {
+    let place = Place::new();
+    place.write("work/polder.yaml", "sandboxes: {fast: {}, slow: {}}\nsteps: {build: {exec: x}, test: {exec: x}}\n");
+    let run = place.says(&["run", "--workspace", "demo", "--", "touch", "x"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for (line, near) in [
+        (&["rnu", "--", "true"][..], "'run'"),
+        (&["docter"], "'doctor'"),
+        (&["workspace", "dfif"], "'diff'"),
+        (&["run", "--sandbox", "fsat", "--", "true"], "did you mean `fast`?"),
+        (&["run", "--engine", "ntaive", "--", "true"], "did you mean `native`?"),
+        (&["steps", "biuld"], "did you mean `build`?"),
+        (&["workspace", "diff", "dmeo"], "did you mean `demo`?"),
+        (&["workspace", "discard", "dmeo"], "did you mean `demo`?"),
+    ] {
+        let said = place.says(line);
+        assert!(said.code == 125 && said.err.contains(near), "{line:?}: {said:?}");
+    }
+    let far = place.says(&["xyzzy"]);
+    assert!(far.code == 125 && !far.err.contains("similar"), "nothing is near: {far:?}");
+}
