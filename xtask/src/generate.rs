@@ -16,7 +16,7 @@ pub(crate) fn all() -> Outcome {
     };
     write(&["config", "schema"], "docs/schema/polder.schema.json")?;
     write(&["config", "schema", "--visor"], "docs/schema/visor.schema.json")?;
-    call(Command::new(&binary).arg("man").arg(root().join("docs/man")))?;
+    call(Command::new(&binary).args(["man", "--output"]).arg(root().join("docs/man")))?;
     println!("docs/man");
     // What only tests know how to make: they write it when they are told to, and compare it otherwise.
     bless(&["--package", "polder-sys", "--lib", "compiled_programs"])?;

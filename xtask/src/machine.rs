@@ -123,7 +123,7 @@ pub(crate) fn install_runner() -> Result<(), String> {
         return Ok(());
     }
     println!("installing cargo-nextest");
-    call(Command::new("cargo").args(["install", "--quiet", "--locked", "cargo-nextest"]))
+    call(Command::new("cargo").args(["install", "--locked", "cargo-nextest"]))
 }
 
 /// Makes the ordinary user if it does not exist.

@@ -46,14 +46,7 @@ pub(crate) fn build_with_names() -> Result<PathBuf, String> {
 
 /// Builds a tool that is an example of a package, for this machine, and says where it is.
 pub(crate) fn build_tool(package: &str, name: &str) -> Result<PathBuf, String> {
-    call(Command::new("cargo").current_dir(root()).args([
-        "build",
-        "--quiet",
-        "--package",
-        package,
-        "--example",
-        name,
-    ]))?;
+    call(Command::new("cargo").current_dir(root()).args(["build", "--package", package, "--example", name]))?;
     Ok(target_directory().join("debug/examples").join(name))
 }
 
@@ -66,7 +59,8 @@ fn cargo_static(verb: &str, what: &[&str]) -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     install_target(&target)?;
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root()).args([verb, "--quiet", "--release", "--target", &target]).args(what);
+    // Not quiet: minutes without a word look like a hang. Cargo shows a bar on a terminal and lines elsewhere, on stderr.
+    cargo.current_dir(root()).args([verb, "--release", "--target", &target]).args(what);
     // The few lines of C in the build need no C library, so the system's own compiler does where there is none for musl.
     let compiler = format!("CC_{}", target.replace('-', "_"));
     if std::env::var_os(&compiler).is_none() && !is_on_path("musl-gcc") {
@@ -91,7 +85,7 @@ fn install_target(target: &str) -> Result<(), String> {
     if Path::new(String::from_utf8_lossy(&printed.stdout).trim()).is_dir() {
         return Ok(());
     }
-    call(Command::new("rustup").current_dir(root()).args(["--quiet", "target", "add", target]))
+    call(Command::new("rustup").current_dir(root()).args(["target", "add", target]).stdout(std::io::stderr()))
 }
 
 /// `cargo xtask run -- COMMAND`: the main job.

@@ -16,13 +16,13 @@ pub(crate) fn all(filter: Option<&str>) -> Outcome {
     machine::install_from_wheel()?;
     machine::install_runner()?;
     if filter.is_none() {
-        step("format", call(cargo().args(["fmt", "--all", "--check"])))?;
-        step(
-            "lints",
-            call(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-        )?;
+        step("format");
+        call(cargo().args(["fmt", "--all", "--check"]))?;
+        step("lints");
+        call(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
         check_dependencies()?;
     }
+    step("build");
     let binary = run::build()?;
     let daemons = if machine::is_root() {
         Some(Daemons::start()?)
@@ -67,9 +67,9 @@ fn cargo() -> Command {
     command
 }
 
-fn step(what: &str, result: Result<(), String>) -> Result<(), String> {
+/// Named before it begins, so that a long one is known by its name.
+fn step(what: &str) {
     println!("== {what}");
-    result
 }
 
 fn nextest(
@@ -117,7 +117,7 @@ fn as_ordinary_user(filter: Option<&str>, binary: &Path, daemons: Option<&Daemon
     let shared = Shared::new()?;
     let sources = shared.copy_sources()?;
     let archive = shared.path().join("tests.tar.zst");
-    call(cargo().args(["nextest", "archive", "--workspace", "--archive-file"]).arg(&archive).stderr(Stdio::null()))?;
+    call(cargo().args(["nextest", "archive", "--workspace", "--archive-file"]).arg(&archive))?;
     let runner = copy(&runner()?, &shared.path().join("cargo-nextest"))?;
     let polder = copy(binary, &shared.path().join("polder"))?;
     let run = |which: &[&str]| {
