@@ -257,6 +257,9 @@ pub(crate) struct DoctorArgs {
     /// Print the findings as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print without a pager, on a terminal too.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
     /// Attack every engine that works here, each attack with its control.
     #[arg(long)]
     pub(crate) attack: bool,
@@ -281,6 +284,9 @@ pub(crate) struct ExplainArgs {
     /// Print the record, or the list, as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print without a pager, on a terminal too.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(Debug, Args)]
@@ -430,6 +436,9 @@ pub(crate) struct WorkspaceDiffArgs {
     /// Print the changes as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print without a pager, on a terminal too.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(Debug, Args)]
@@ -526,6 +535,9 @@ pub(crate) struct ConfigShowArgs {
     /// Print the policy as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print without a pager, on a terminal too.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(Debug, Args)]
@@ -604,6 +616,9 @@ pub(crate) struct AuditShowArgs {
     /// Print the records as JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print without a pager, on a terminal too.
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(Debug, Args)]

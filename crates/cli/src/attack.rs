@@ -1,6 +1,7 @@
 //! `polder doctor --attack`: every engine that works here, attacked in every way that polder knows.
 
 use crate::exit::{Failure, say};
+use crate::render::paint::{Paint, Tone};
 use crate::render::text;
 use polder::Availability;
 use polder_attack::{Outcome, Verdict};
@@ -11,6 +12,7 @@ use std::io::{self, Write};
 pub(crate) fn attack(only: Option<&str>, as_json: bool) -> Result<u8, Failure> {
     let payload = std::env::current_exe()?;
     let mut count = Count::default();
+    let paint = Paint::of(&io::stdout());
     let mut broken_pipe = None;
     let mut unavailable = Vec::new();
     for (engine, availability) in polder_attack::available_engines()? {
@@ -20,7 +22,7 @@ pub(crate) fn attack(only: Option<&str>, as_json: bool) -> Result<u8, Failure> {
         }
         polder_attack::run_all(&engine, only, &payload, &mut |verdict| {
             count.add(&verdict.outcome);
-            let line = if as_json { to_json(&verdict).to_string() } else { to_text(&verdict) };
+            let line = if as_json { to_json(&verdict).to_string() } else { to_text(&verdict, paint) };
             let printed = writeln!(io::stdout().lock(), "{line}");
             broken_pipe = text::tolerate_closed(printed).err().or(broken_pipe.take());
         });
@@ -72,14 +74,15 @@ impl Count {
     }
 }
 
-fn to_text(verdict: &Verdict) -> String {
+fn to_text(verdict: &Verdict, paint: Paint) -> String {
     let Verdict { engine, id, name, holds, outcome, took: _ } = verdict;
     let head = format!("{engine:<12}{id:<7}{name:<62}");
     let detail = crate::exit::printable(outcome.detail());
     match outcome {
-        Outcome::Held(_) => format!("{head}held"),
+        Outcome::Held(_) => format!("{head}{}", paint.wrap(Tone::Good, "held")),
         Outcome::Escaped(_) | Outcome::Broken(_) => {
-            format!("{head}{}\n{:<19}must hold: {holds}\n{:<19}{detail}", outcome.word(), "", "")
+            let word = paint.wrap(Tone::Bad, outcome.word());
+            format!("{head}{word}\n{:<19}must hold: {holds}\n{:<19}{detail}", "", "")
         }
         Outcome::NotApplicable(_) => format!("{head}not applicable: {detail}"),
     }

@@ -2,6 +2,7 @@
 
 use crate::args::{AuditArgs, AuditExportArgs, AuditHeadArgs, AuditShowArgs, AuditVerb, AuditVerifyArgs};
 use crate::exit::{Failure, printable};
+use crate::render::pager::{Listing, Paging};
 use crate::render::text::tolerate_closed;
 use polder_audit::{Log, Verified, verify};
 use serde_json::{Value, json};
@@ -44,11 +45,15 @@ fn records(log: &Log) -> Result<Vec<(String, Option<Value>)>, Failure> {
 fn show(log: &Log, args: &AuditShowArgs) -> Result<u8, Failure> {
     let records = records(log)?;
     let newest = records.iter().skip(records.len().saturating_sub(args.last));
-    print(newest.map(|(text, value)| match value {
-        _ if args.json => text.clone(),
-        Some(value) => printable(&line(value)),
-        None => "(a line that is no record)".to_owned(),
-    }))?;
+    let mut listing = Listing::begin(Paging::of(args.no_pager, args.json));
+    for (text, value) in newest {
+        listing.line(&match value {
+            _ if args.json => text.clone(),
+            Some(value) => printable(&line(value)),
+            None => "(a line that is no record)".to_owned(),
+        })?;
+    }
+    listing.end()?;
     Ok(0)
 }
 

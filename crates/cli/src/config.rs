@@ -2,6 +2,7 @@
 
 use crate::args::{ConfigArgs, ConfigCheckArgs, ConfigShowArgs, ConfigVerb};
 use crate::exit::{Failure, printable};
+use crate::render::pager::{Listing, Paging};
 use crate::render::text::tolerate_closed;
 use polder::config::Files;
 use polder::{Error, Overrides, trust};
@@ -68,16 +69,18 @@ fn check(args: &ConfigCheckArgs) -> Result<u8, Failure> {
 }
 
 fn show_policy(args: &ConfigShowArgs) -> Result<u8, Failure> {
-    let ConfigShowArgs { policy, json } = args;
+    let ConfigShowArgs { policy, json, no_pager } = args;
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let directory = policy.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     let files = policy.config.clone().map_or(Files::Found, Files::FoundAnd);
     let said = polder::config::read(&directory, &files, &environment, policy.overrides())?;
     let resolved = said.policy(&trust::for_call(&environment, policy.trust))?;
+    let mut listing = Listing::begin(Paging::of(*no_pager, *json));
     if *json {
-        print(&to_json(&resolved).to_string())?;
+        listing.line(&to_json(&resolved).to_string())?;
     } else {
-        print(show(&resolved).trim_end())?;
+        listing.line(show(&resolved).trim_end())?;
     }
+    listing.end()?;
     Ok(0)
 }

@@ -2,12 +2,13 @@
 
 use crate::args::DoctorArgs;
 use crate::exit::Failure;
-use crate::render::matrix::{self, Colour};
-use crate::render::{json, text};
+use crate::render::pager::{Listing, Paging};
+use crate::render::paint::{Paint, Tone};
+use crate::render::{json, matrix};
 use polder::{Availability, EngineClass, Guarantee, HostFacts, Mechanism, Probe, Surveyed, Verdict};
 use polder_workspace::Store;
 use serde_json::{Map, Value, json};
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
@@ -22,32 +23,26 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     // What enforces nothing contains nothing, wherever it works.
     let contains = |engine: &&Surveyed| engine.class != EngineClass::None;
     let contained = found.iter().filter(contains).any(|engine| engine.unavailable().is_none());
-    let mut out = io::stdout().lock();
-    let printed = if args.json {
-        writeln!(out, "{}", as_json(&host, &found, contained))
+    let mut listing = Listing::begin(Paging::of(args.no_pager, args.json));
+    listing.line(&if args.json {
+        as_json(&host, &found, contained).to_string()
     } else {
-        write!(out, "{}", as_text(&host, &found, contained, colour()))
-    };
-    text::tolerate_closed(printed)?;
+        as_text(&host, &found, contained, Paint::of(&io::stdout()))
+    })?;
+    listing.end()?;
     Ok(u8::from(!contained))
 }
 
-/// Only on a terminal that can show it, and only where nobody said no (<https://no-color.org>).
-fn colour() -> Colour {
-    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let plain = said("NO_COLOR").is_some() || said("TERM").is_none_or(|term| term == "dumb");
-    if io::stdout().is_terminal() && !plain { Colour::On } else { Colour::Off }
-}
-
-fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, colour: Colour) -> String {
+fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, paint: Paint) -> String {
+    let (works, fails) = (paint.wrap(Tone::Good, "works"), paint.wrap(Tone::Bad, "fails"));
     let mut lines = vec!["MECHANISM           FOUND".to_owned()];
     for mechanism in Mechanism::ALL {
         let name = mechanism.name();
         match host.mechanisms.get(&mechanism) {
-            Some(Probe::Works { detail }) => lines.push(format!("{name:<20}works: {detail}")),
+            Some(Probe::Works { detail }) => lines.push(format!("{name:<20}{works}: {detail}")),
             Some(Probe::NotNeeded { reason }) => lines.push(format!("{name:<20}not needed: {reason}")),
             Some(Probe::Fails { reason, remedy }) => {
-                lines.push(format!("{name:<20}fails: {reason}"));
+                lines.push(format!("{name:<20}{fails}: {reason}"));
                 lines.push(format!("{:<20}remedy: {remedy}", ""));
             }
             None => lines.push(format!("{name:<20}not probed")),
@@ -58,21 +53,21 @@ fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, colour: Colour
     for Surveyed { id, class, availability, .. } in found {
         let class = class.name();
         match availability {
-            Availability::Available { detail } => lines.push(format!("{id:<20}{class:<12}works: {detail}")),
+            Availability::Available { detail } => lines.push(format!("{id:<20}{class:<12}{works}: {detail}")),
             Availability::Unavailable { reason, .. } => lines.push(format!("{id:<20}{class:<12}{reason}")),
         }
     }
     lines.push(String::new());
-    lines.extend(matrix::lines(found, colour));
+    lines.extend(matrix::lines(found, paint));
     lines.push(String::new());
     if let Some((place, offers)) = workspaces(host) {
         lines.push(format!("workspaces          {offers}, in `{}`", place.display()));
         lines.push(String::new());
     }
     lines.push(if contained {
-        "A command can be contained here.".to_owned()
+        paint.wrap(Tone::Good, "A command can be contained here.")
     } else {
-        "Nothing can contain a command here.".to_owned()
+        paint.wrap(Tone::Bad, "Nothing can contain a command here.")
     });
     for Surveyed { id, availability, .. } in found {
         if let (false, Availability::Unavailable { reason, remedy }) = (contained, availability)
@@ -81,7 +76,7 @@ fn as_text(host: &HostFacts, found: &[Surveyed], contained: bool, colour: Colour
             lines.push(format!("{id}: {remedy}"));
         }
     }
-    lines.join("\n") + "\n"
+    lines.join("\n")
 }
 
 /// Where workspaces are kept, and what is used there.

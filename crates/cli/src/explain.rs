@@ -4,16 +4,15 @@ mod story;
 
 use crate::args::ExplainArgs;
 use crate::exit::Failure;
-use crate::render::text::tolerate_closed;
+use crate::render::pager::{Listing, Paging};
 use crate::workspace::escaped;
 use polder::records::{self, Records};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, Write};
 
 pub(crate) fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
-    let ExplainArgs { run, list, json } = args;
+    let ExplainArgs { run, list, json, no_pager } = args;
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let directory = records::directory(&environment).ok_or_else(|| {
         Failure::new("there is no home directory that could hold records; set HOME or XDG_STATE_HOME")
@@ -32,8 +31,12 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
         let record = read(&records, chosen(&runs, run.as_deref())?)?;
         if *json { record.to_string() } else { story::story(&record) }
     };
-    let text = if *json { escaped(&text) + "\n" } else { text };
-    tolerate_closed(io::stdout().lock().write_all(text.as_bytes()))?;
+    let text = if *json { escaped(&text) } else { text };
+    if !text.is_empty() {
+        let mut listing = Listing::begin(Paging::of(*no_pager, *json));
+        listing.line(text.trim_end_matches('\n'))?;
+        listing.end()?;
+    }
     Ok(0)
 }
 

@@ -151,12 +151,11 @@ fn a_terminal_has_colours_unless_somebody_says_no() {
 def seen(**more):
     os.environ.pop('NO_COLOR', None)
     os.environ.update(more)
-    t = Terminal([POLDER, 'doctor'], columns=100)
-    t.see('KEEPS')
+    t = Terminal([POLDER, 'doctor', '--no-pager'], columns=100)
     assert t.end() == 0
     while t.read(0.02): pass
     return t.seen
-assert '\\x1b[32myes' in seen()
+assert '\\x1b[32myes' in seen() and '\\x1b[32mworks\\x1b[0m: ' in seen()
 assert '\\x1b' not in seen(NO_COLOR='1')
 ";
     let said = on_a_terminal(&place, script);

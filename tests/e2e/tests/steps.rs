@@ -367,9 +367,9 @@ open('go', 'w').close()
 code = t.end()
 if code != 1: sys.exit(f'code {code}: {t.seen!r}')
 # The line is gone before anything else is said, and does not come again.
-if not re.search(r'\r\x1b\[K(\[2/3\][^\r]*\r\x1b\[K)?== slow failed: exit code 3', t.seen): sys.exit(repr(t.seen))
+if not re.search(r'\r\x1b\[K(\[2/3\][^\r]*\r\x1b\[K)?== slow \x1b\[31mfailed\x1b\[0m: exit code 3', t.seen): sys.exit(repr(t.seen))
 table = t.seen.split('STEP')[1]
-if '\x1b' in table or 'passed' not in table: sys.exit(repr(table))
+if '\x1b[K' in table or 'passed' not in table: sys.exit(repr(table))
 ",
     );
     assert_eq!(said.code, 0, "{said:?}");

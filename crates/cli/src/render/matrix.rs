@@ -1,5 +1,6 @@
 //! What each engine keeps, guarantee by guarantee, as a table of at most a hundred columns.
 
+use super::paint::{Paint, Tone};
 use polder::{Guarantee, Surveyed, Verdict};
 use std::fmt::Write;
 
@@ -7,15 +8,6 @@ use std::fmt::Write;
 const COLUMNS_MAX: usize = 100;
 /// The width of the engine's column.
 const ENGINE_COLUMNS: usize = 12;
-
-/// Whether marks have colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colour {
-    /// They have.
-    On,
-    /// They have not.
-    Off,
-}
 
 /// What stands in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +41,14 @@ impl Mark {
         }
     }
 
-    fn painted(self, columns: usize, colour: Colour) -> String {
-        let text = format!("{:<columns$}", self.word());
-        let code = match (colour, self) {
-            (Colour::Off, _) => return text,
-            (Colour::On, Self::Yes) => 32,
-            (Colour::On, Self::Weak) => 33,
-            (Colour::On, Self::No) => 31,
-            (Colour::On, Self::Absent) => 2,
+    fn painted(self, columns: usize, paint: Paint) -> String {
+        let tone = match self {
+            Self::Yes => Tone::Good,
+            Self::Weak => Tone::Doubtful,
+            Self::No => Tone::Bad,
+            Self::Absent => Tone::Faint,
         };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        paint.wrap(tone, &format!("{:<columns$}", self.word()))
     }
 }
 
@@ -89,7 +79,7 @@ fn columns(guarantee: Guarantee) -> usize {
 }
 
 /// The table, what its words mean, and one line for each reason why something is not kept.
-pub(crate) fn lines(engines: &[Surveyed], colour: Colour) -> Vec<String> {
+pub(crate) fn lines(engines: &[Surveyed], paint: Paint) -> Vec<String> {
     let mut lines = Vec::new();
     let mut head = format!("{:<ENGINE_COLUMNS$}", "KEEPS");
     for guarantee in Guarantee::ALL {
@@ -99,7 +89,7 @@ pub(crate) fn lines(engines: &[Surveyed], colour: Colour) -> Vec<String> {
     for engine in engines {
         let mut line = format!("{:<ENGINE_COLUMNS$}", engine.id);
         for guarantee in Guarantee::ALL {
-            line.push_str(&Mark::of(engine, guarantee).painted(columns(guarantee), colour));
+            line.push_str(&Mark::of(engine, guarantee).painted(columns(guarantee), paint));
         }
         lines.push(line.trim_end().to_owned());
     }

@@ -2,5 +2,7 @@
 
 pub(crate) mod json;
 pub(crate) mod matrix;
+pub(crate) mod pager;
+pub(crate) mod paint;
 pub(crate) mod progress;
 pub(crate) mod text;

@@ -1,8 +1,9 @@
 //! Where lines go: what a step writes to the same stream of ours, what polder says to stderr; on GitHub all to stdout, in
 //! groups, with the step's own words kept from being commands.
 
-use super::github;
+use super::{github, summary};
 use crate::exit::{on_one_line, printable};
+use crate::render::paint::Paint;
 use polder::{Output, StepResult};
 use polder_sys::terminal;
 use std::io::{self, Write};
@@ -65,11 +66,13 @@ impl Lines {
     }
 
     /// The end of a step.
-    pub(super) fn end(&mut self, ending: &str) -> io::Result<()> {
+    pub(super) fn end(&mut self, result: &StepResult) -> io::Result<()> {
         self.clear_status()?;
         self.fresh_line()?;
         let in_group = self.resume()?;
-        let ending = printable(ending).replace('\n', "\n   ");
+        let plain = |text: &str| printable(text).replace('\n', "\n   ");
+        let status = summary::painted(&result.status, 0, self.paint());
+        let ending = format!("{} {status}{}", plain(&result.name), plain(&summary::ending(result)));
         if self.github {
             let mut out = io::stdout().lock();
             if in_group {
@@ -86,13 +89,27 @@ impl Lines {
         self.say_bare(&format!("polder: {message}"))
     }
 
+    /// The table at the end.
+    pub(super) fn table(&mut self, results: &[StepResult]) -> io::Result<()> {
+        summary::table(results, self.paint()).iter().try_for_each(|line| self.say_safe(line))
+    }
+
+    /// A runner's log is no terminal.
+    fn paint(&self) -> Paint {
+        if self.github { Paint::Plain } else { Paint::of(&io::stderr()) }
+    }
+
     /// A line without polder's name in front.
-    pub(super) fn say_bare(&mut self, line: &str) -> io::Result<()> {
+    fn say_bare(&mut self, line: &str) -> io::Result<()> {
+        self.say_safe(&on_one_line(line))
+    }
+
+    /// The same for a line in which nothing but polder speaks to the terminal.
+    fn say_safe(&mut self, line: &str) -> io::Result<()> {
         self.clear_status()?;
         self.fresh_line()?;
-        let line = on_one_line(line);
         if self.github {
-            return writeln!(io::stdout().lock(), "{}", github::harmless(&line));
+            return writeln!(io::stdout().lock(), "{}", github::harmless(line));
         }
         writeln!(io::stderr().lock(), "{line}")
     }

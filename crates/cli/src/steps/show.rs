@@ -168,8 +168,7 @@ impl Show {
             for line in text::violations(&blocked, &text::home(), VIOLATION_LINES_MAX) {
                 self.lines.say(&line)?;
             }
-            let ending = summary::ending(&result);
-            self.lines.end(&format!("{} {ending}", result.name))?;
+            self.lines.end(&result)?;
             if !result.status.passed() {
                 self.lines.annotate(&result)?;
             }
@@ -201,7 +200,7 @@ impl Show {
     }
 
     pub(super) fn end(&mut self, results: &[StepResult]) -> io::Result<()> {
-        summary::table(results).iter().try_for_each(|line| self.lines.say_bare(line))
+        self.lines.table(results)
     }
 }
 

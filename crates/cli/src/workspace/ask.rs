@@ -1,8 +1,9 @@
 //! `polder workspace apply -p`: one question per hunk, or per change that has none.
 
-use super::paint::{self, Paint};
+use super::paint;
 use super::{print, shown};
 use crate::exit::Failure;
+use crate::render::paint::Paint;
 use polder_workspace::{Choice, Review, Text, Verdict};
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
@@ -24,7 +25,7 @@ enum Answer {
 
 /// The choice, narrowed by what was answered; nothing if nothing was chosen.
 pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Failure> {
-    let paint = Paint::for_stdout();
+    let paint = Paint::of(&io::stdout());
     let mut chosen = Choice { paths: Vec::new(), ..choice.clone() };
     let items = review.only(&choice.paths)?;
     let stands = review.stands(&choice)?;

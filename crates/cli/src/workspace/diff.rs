@@ -1,9 +1,11 @@
 //! `polder workspace diff`.
 
-use super::paint::{self, Paint};
+use super::paint;
 use super::{Verb, json, named, part, print, shown, tell_others, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::{Failure, say};
+use crate::render::pager::{Listing, Paging};
+use crate::render::paint::Paint;
 use polder_workspace::{Item, Line, Review, ReviewDigest, Text, Workspace};
 use serde_json::json;
 
@@ -24,19 +26,21 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
     if args.json {
         return as_json(&workspace, &review, &items, args.stat, digest.as_ref());
     }
-    let paint = Paint::for_stdout();
+    let paint = Paint::of(&std::io::stdout());
     let mut budget = Budget::new();
+    let mut listing = Listing::begin(Paging::of(args.no_pager, args.json));
     for item in &items {
         if args.stat {
-            print(&stat(&review, item))?;
+            listing.line(&stat(&review, item))?;
         } else {
-            print(&paint::item(item, &budget.text(&review, item), paint))?;
+            listing.line(&paint::item(item, &budget.text(&review, item), paint))?;
         }
     }
     for forged in &review.forged {
-        print(&format!("refused {}\n  never applied: {}", shown(&forged.path), forged.why))?;
+        listing.line(&format!("refused {}\n  never applied: {}", shown(&forged.path), forged.why))?;
     }
-    print(&summary(&items, review.forged.len()))?;
+    listing.line(&summary(&items, review.forged.len()))?;
+    listing.end()?;
     if let Some(digest) = digest.filter(|_| !review.items.is_empty()) {
         say(&format!("digest {digest}"));
     }

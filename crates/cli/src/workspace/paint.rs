@@ -1,41 +1,19 @@
 //! Changes as people read them: a unified diff in which nothing but polder speaks to the terminal.
 
 use super::shown;
+use crate::render::paint::{Paint, Tone};
 use polder_workspace::{Change, Hunk, Item, Line, NodeKind, Text, What, visible_line, visible_name};
-use std::io::IsTerminal;
-
-/// Whether colours are wanted and understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paint {
-    Colour,
-    Plain,
-}
-
-impl Paint {
-    /// Colours only on a terminal, and only where nobody asked for none.
-    pub(crate) fn for_stdout() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        if wanted && std::io::stdout().is_terminal() { Self::Colour } else { Self::Plain }
-    }
-
-    fn wrap(self, code: &str, text: &str) -> String {
-        match self {
-            Self::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            Self::Plain => text.to_owned(),
-        }
-    }
-}
 
 /// One change, from its heading to its last line.
 pub(crate) fn item(item: &Item, text: &Text, paint: Paint) -> String {
-    let mut lines = vec![paint.wrap("1", &heading(&item.change))];
-    lines.extend(notes(item).into_iter().map(|note| paint.wrap("33", &format!("  {note}"))));
+    let mut lines = vec![paint.wrap(Tone::Heading, &heading(&item.change))];
+    lines.extend(notes(item).into_iter().map(|note| paint.wrap(Tone::Doubtful, &format!("  {note}"))));
     match text {
         Text::Hunks(hunks) => {
             let path = shown(&item.change.path);
             let name = |side: &str, there: bool| if there { format!("{side}/{path}") } else { "/dev/null".to_owned() };
-            lines.push(paint.wrap("1", &format!("--- {}", name("a", item.change.before.is_some()))));
-            lines.push(paint.wrap("1", &format!("+++ {}", name("b", item.change.after.is_some()))));
+            lines.push(paint.wrap(Tone::Heading, &format!("--- {}", name("a", item.change.before.is_some()))));
+            lines.push(paint.wrap(Tone::Heading, &format!("+++ {}", name("b", item.change.after.is_some()))));
             lines.extend(hunks.iter().enumerate().map(|(index, hunk)| self::hunk(hunk, index + 1, paint)));
         }
         Text::Binary => lines.push("  binary".to_owned()),
@@ -89,16 +67,16 @@ pub(crate) fn hunk(hunk: &Hunk, number: usize, paint: Paint) -> String {
         let start = if range.is_empty() { range.start } else { range.start + 1 };
         format!("{start},{}", range.len())
     };
-    let mut text = paint.wrap("36", &format!("@@ -{} +{} @@ hunk {number}", range(&hunk.old), range(&hunk.new)));
+    let mut text = paint.wrap(Tone::Place, &format!("@@ -{} +{} @@ hunk {number}", range(&hunk.old), range(&hunk.new)));
     for line in &hunk.lines {
-        let (sign, bytes, colour) = match line {
+        let (sign, bytes, tone) = match line {
             Line::Same(bytes) => (' ', bytes, None),
-            Line::Removed(bytes) => ('-', bytes, Some("31")),
-            Line::Added(bytes) => ('+', bytes, Some("32")),
+            Line::Removed(bytes) => ('-', bytes, Some(Tone::Bad)),
+            Line::Added(bytes) => ('+', bytes, Some(Tone::Good)),
         };
         let body = format!("{sign}{}", visible_line(bytes.strip_suffix(b"\n").unwrap_or(bytes)));
         text.push('\n');
-        text.push_str(&colour.map_or(body.clone(), |colour| paint.wrap(colour, &body)));
+        text.push_str(&tone.map_or(body.clone(), |tone| paint.wrap(tone, &body)));
         if !bytes.ends_with(b"\n") {
             text.push_str("\n\\ No newline at end of file");
         }

@@ -41,14 +41,14 @@ fn a_table_with_a_legend_and_the_reasons() {
         first: memory: weak, a bound for each process, but all of them together are not bounded; remedy: a
           cgroup that can be written
         first: cpus, disk: no, nothing here counts it"#]]
-    .assert_eq(&lines(&engines, Colour::Off).join("\n"));
+    .assert_eq(&lines(&engines, Paint::Plain).join("\n"));
 }
 
 #[test]
 fn colours_change_nothing_but_the_colours() {
     let engines = [engine("first", true, mixed), engine("second", false, mixed)];
-    let plain = lines(&engines, Colour::Off);
-    let painted = lines(&engines, Colour::On);
+    let plain = lines(&engines, Paint::Plain);
+    let painted = lines(&engines, Paint::Colour);
     assert_ne!(plain, painted);
     let bare = |line: &String| {
         let parts = line.split('\u{1b}').enumerate().map(|(index, part)| match (index, part.split_once('m')) {
@@ -62,7 +62,7 @@ fn colours_change_nothing_but_the_colours() {
 
 #[test]
 fn every_engine_fits_the_width() {
-    for line in lines(&[engine("kept-by-a-x", true, mixed)], Colour::Off) {
+    for line in lines(&[engine("kept-by-a-x", true, mixed)], Paint::Plain) {
         assert!(line.chars().count() <= COLUMNS_MAX, "{line}");
     }
     assert!(polder::engines().iter().all(|engine| engine.id().len() < ENGINE_COLUMNS));

@@ -22,7 +22,7 @@ fn every_step_has_its_line() {
         x              skipped  -     -       `a-longer-name` failed
         y              broken   -     -       first
         4 steps: 1 passed, 1 failed, 1 skipped, 1 broken"#]]
-    .assert_eq(&table(&results).join("\n"));
+    .assert_eq(&table(&results, Paint::Plain).join("\n"));
 }
 
 #[test]
