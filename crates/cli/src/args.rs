@@ -58,8 +58,7 @@ pub(crate) enum Verb {
     Audit(AuditArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
-    /// Write the man pages into a directory.
-    #[command(hide = true)]
+    /// Show the manual of polder or of a verb, or write all of its pages.
     Man(ManArgs),
     /// Print how the last of these words can go on; the scripts of `completions` ask.
     #[command(hide = true)]
@@ -649,6 +648,10 @@ pub(crate) struct AuditExportArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  source <(polder completions bash)                    in ~/.bashrc
+  source <(polder completions zsh)                     in ~/.zshrc, after compinit
+  polder completions fish | source                     in ~/.config/fish/config.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub(crate) shell: clap_complete::Shell,
@@ -662,9 +665,18 @@ pub(crate) struct CompleteArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "On a terminal the page is shown by man; elsewhere its source is printed.
+
+Examples:
+  polder man run
+  polder man --output ~/.local/share/man/man1          where man looks for a user's own pages")]
 pub(crate) struct ManArgs {
-    /// Where the pages are written.
-    pub(crate) directory: PathBuf,
+    /// The verb, such as `workspace diff`; polder itself when none is named.
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Vec<String>,
+    /// Write every page into this directory instead.
+    #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What a command line that will surely start a command says about the engine: `None` where it may not start any.

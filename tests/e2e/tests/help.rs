@@ -100,6 +100,11 @@ fn help_of_completions() {
 }
 
 #[test]
+fn help_of_man() {
+    check(&["man"], expect_file![golden("help-man.txt")]);
+}
+
+#[test]
 fn every_verb_that_help_lists_has_help_of_its_own() {
     let place = Place::new();
     let help = place.says(&["--help"]).out;
@@ -149,7 +154,7 @@ fn completions_are_scripts() {
 #[test]
 fn man_pages_are_written() {
     let place = Place::new();
-    assert_eq!(place.says(&["man", "../man"]).code, 0);
+    assert_eq!(place.says(&["man", "--output", "../man"]).code, 0);
     assert!(place.read("man/polder-run.1").contains("timeout"));
 }
 
