@@ -101,7 +101,7 @@ pub(crate) struct PolicyArgs {
     /// Make the workspace read-only.
     #[arg(long, help_heading = "Policy")]
     pub(crate) read_only: bool,
-    /// Where the workspace appears inside: an absolute path, or `host` for its own.
+    /// Where the workspace appears inside: an absolute path, or `host` for its own (the default).
     #[arg(long, value_name = "PATH", help_heading = "Policy")]
     pub(crate) workdir: Option<String>,
     /// What runs is not trusted with caches: they are restored read-only, and none is made.

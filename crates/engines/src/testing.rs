@@ -90,7 +90,7 @@ pub(crate) fn said<T>(value: T) -> Sourced<T> {
 /// A bind as policies have it.
 pub(crate) fn bind(host: &str, guest: &str, access: Access) -> Sourced<Bind> {
     let (host, guest) = (HostPath::new(host).expect("a path"), GuestPath::new(guest).expect("a path"));
-    said(Bind { host, guest, access })
+    said(Bind { host, guest, access, optional: false })
 }
 
 /// A rule of `protect` or `deny_read`.

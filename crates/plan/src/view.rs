@@ -37,6 +37,9 @@ const CONFIGURATION: &[Configuration] = &[
 /// Places inside that are polder's own: a bind there would undo the sandbox.
 const OWN_PLACES: [&str; 5] = ["/proc", "/dev", "/sys", "/run/polder", "/.polder"];
 
+/// Private places that every sandbox has: a workspace may lie below one of them, not in its place.
+const PRIVATE_PLACES: [&str; 2] = ["/tmp", "/var/tmp"];
+
 /// Where objects of the host's repositories are shown to a private copy.
 pub const BORROWED: &str = "/run/objects";
 
@@ -82,13 +85,13 @@ pub(crate) fn build(
     identity: &Identity,
 ) -> Result<Viewed, Vec<Fault>> {
     let mut faults = Vec::new();
-    check_workspace(host, &mut faults);
+    let is_project = check_workspace(host, &mut faults);
     check_projects(policy, &mut faults);
     let Ok(root) = HostPath::new(&host.tree.root) else {
         return Err(vec![Fault::new(Origin::BuiltIn, "the workspace has no absolute path", "name one with -C")]);
     };
     let workdir = match &policy.workdir.value {
-        // Nobody asked for the built-in place, so where it cannot be had the workspace is simply where it is.
+        // No layer asked for the built-in place, so where it cannot be had the workspace is where it is.
         Workdir::At(path) if world == World::Made || policy.workdir.origin != Origin::BuiltIn => path.clone(),
         Workdir::At(_) | Workdir::Host => GuestPath::new(root.as_path()).map_err(|_| Vec::new())?,
     };
@@ -115,7 +118,8 @@ pub(crate) fn build(
         caches::check(kept, &shown, &system, &mut faults);
         shown.extend(caches::shown(kept));
     }
-    check_places(&shown, &mut faults);
+    let judged = shown.iter().filter(|shown| is_project || shown.role != Role::Workspace);
+    check_places(world, judged, &mut faults);
     // Parents before children; what was said first comes first among equals.
     shown.sort_by_key(|entry| entry.guest.as_path().components().count());
 
@@ -153,7 +157,7 @@ pub(crate) fn build(
 }
 
 /// A workspace is a project: not the whole machine, not the home directory, not a part of the system.
-fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) {
+fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) -> bool {
     let root = &host.tree.root;
     let system = ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/run", "/opt", "/srv"];
     let kernel = ["/proc", "/sys", "/dev"];
@@ -161,16 +165,20 @@ fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) {
         "the whole machine"
     } else if host.user.home.starts_with(root) {
         "the home directory, or holds it"
+    } else if root.parent().is_some_and(|parent| parent.starts_with("/dev/shm")) {
+        // An ordinary directory in memory. It cannot appear at its own path, which `check_places` says.
+        return true;
     } else if system.iter().any(|path| root == Path::new(path)) || kernel.iter().any(|path| root.starts_with(path)) {
         "a part of the system"
     } else {
-        return;
+        return true;
     };
     faults.push(Fault::new(
         Origin::BuiltIn,
         format!("the workspace `{}` is {what}", root.display()),
         "work in the directory of one project: change there, or name it with -C",
     ));
+    false
 }
 
 /// Several repositories stand beside each other in a directory that only a made world has. What works in place says itself
@@ -317,16 +325,18 @@ fn state(policy: &Policy, faults: &mut Vec<Fault>) -> Option<Shown> {
     Some(Shown { host, guest, access, directory: true, role: Role::State, origin: origin.clone() })
 }
 
-fn check_places(shown: &[Shown], faults: &mut Vec<Fault>) {
+fn check_places<'a>(world: World, shown: impl Iterator<Item = &'a Shown>, faults: &mut Vec<Fault>) {
     let mut taken = BTreeSet::new();
-    for Shown { guest, origin, .. } in shown {
+    for Shown { guest, origin, role, .. } in shown {
         let own = OWN_PLACES.iter().any(|place| guest.as_path().starts_with(place));
-        if own || guest.as_path() == Path::new("/") {
-            faults.push(Fault::new(
-                origin.clone(),
-                format!("`{guest}` inside belongs to the sandbox itself"),
-                "choose another path inside",
-            ));
+        let is_private = || PRIVATE_PLACES.iter().any(|place| guest.as_path() == Path::new(place));
+        let replaces = || world == World::Made && *role == Role::Workspace && is_private();
+        if own || guest.as_path() == Path::new("/") || replaces() {
+            let remedy = match role {
+                Role::Workspace => "show the workspace elsewhere: `workdir: /workspace`, or --workdir /workspace",
+                Role::Repository | Role::Bind | Role::Cache | Role::State | Role::Lent => "choose another path inside",
+            };
+            faults.push(Fault::new(origin.clone(), format!("`{guest}` inside belongs to the sandbox itself"), remedy));
         }
         if !taken.insert(guest) {
             faults.push(Fault::new(
@@ -718,7 +728,7 @@ impl Masks<'_> {
             }
         }
         for (path, base) in git.dirs.iter().flat_map(GitDirFacts::config_paths) {
-            let place = self.swept_at(&path, &[], origin).into_iter().next().filter(|_| !lifted.contains(&path));
+            let place = self.own_place(&path, origin).filter(|_| !lifted.contains(&path));
             let keyed = place.map(|Swept { tree, relative, path, .. }| KeyedConfig { tree, relative, path, base });
             self.view.git.configs.extend(keyed);
         }
@@ -772,6 +782,16 @@ impl Masks<'_> {
         }
         let swept = self.swept_at(path, only_with, origin);
         self.view.swept.extend(swept);
+    }
+
+    /// Where the workspace or the repository behind it shows a path, and no bind that shows it once more.
+    fn own_place(&self, path: &Path, origin: &Origin) -> Option<Swept> {
+        let own = |role: Role| matches!(role, Role::Workspace | Role::Repository);
+        let shown: Vec<&GuestPath> =
+            self.view.shown.iter().filter(|shown| own(shown.role)).map(|shown| &shown.guest).collect();
+        let places = self.swept_at(path, &[], origin).into_iter();
+        let places = places.filter(|place| shown.iter().any(|guest| place.path.is_within(guest)));
+        places.max_by_key(|place| place.tree.as_path().components().count())
     }
 
     /// A path to be set aside, once for each writable place at which it is shown.

@@ -26,19 +26,23 @@ pub(crate) const CACHE_TTL: Span = Span(Duration::from_secs(7 * 86_400));
 pub(crate) const CACHE_SCOPES: u32 = 10;
 /// How many steps run at once when no layer says it.
 pub const STEPS_AT_ONCE: u64 = 10;
-/// Where the workspace appears.
-pub(crate) const WORKDIR: &str = "/workspace";
+
+/// Where the workspace appears when no layer says it and its own path is not the answer: in the
+/// sandboxes of a `.visor.yaml`, and where several projects stand beside each other.
+pub(crate) fn shared_workdir() -> Sourced<Workdir> {
+    let path = GuestPath::new("/workspace").expect("invariant: the literal is an absolute path");
+    Sourced::built_in(Workdir::At(path))
+}
 
 /// The weakest layer.
 pub fn built_in() -> Policy {
-    let workdir = GuestPath::new(WORKDIR).expect("invariant: the constant is an absolute path");
     let pass = |name: &&str| Sourced::built_in(EnvPattern { glob: (*name).to_owned(), negated: false });
     Policy {
         name: None,
         engine: Sourced::built_in(EngineChoice::Auto),
         network: Sourced::built_in(Network::of(NetworkMode::None)),
         access: Sourced::built_in(Access::ReadWrite),
-        workdir: Sourced::built_in(Workdir::At(workdir)),
+        workdir: Sourced::built_in(Workdir::Host),
         workspace: Sourced::built_in(Workspace::of(WorkspaceMode::Direct)),
         observe: Sourced::built_in(Observe::Cheap),
         scope: Sourced::built_in(SandboxScope::Session),

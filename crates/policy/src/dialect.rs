@@ -7,7 +7,8 @@ use std::path::Path;
 pub enum Dialect {
     /// `polder.yaml`, `polder.toml` and their kin: every unknown key is an error, and no network is the default.
     Own,
-    /// `.visor.yaml`: keys of another tool stand beside ours, and the network is on when it is not mentioned.
+    /// `.visor.yaml`: keys of another tool stand beside ours. A sandbox has the network and its workspace
+    /// appears at `/workspace`, unless it says otherwise.
     Visor,
 }
 

@@ -100,6 +100,8 @@ pub(crate) struct Definition {
     pub(crate) network_implied: Option<Sourced<Network>>,
     pub(crate) access: Option<Sourced<Access>>,
     pub(crate) workdir: Option<Sourced<Workdir>>,
+    /// Where the file's dialect puts the workspace, as long as no layer says it.
+    pub(crate) workdir_implied: Option<Sourced<Workdir>>,
     pub(crate) workspace: Option<Sourced<Workspace>>,
     pub(crate) observe: Option<Sourced<Observe>>,
     pub(crate) scope: Option<Sourced<SandboxScope>>,
@@ -129,6 +131,7 @@ impl Definition {
             network_implied: None,
             access: None,
             workdir: None,
+            workdir_implied: None,
             workspace: None,
             observe: None,
             scope: None,

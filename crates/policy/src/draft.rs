@@ -54,6 +54,7 @@ impl Draft {
             network_implied,
             access,
             workdir,
+            workdir_implied,
             workspace,
             observe,
             scope,
@@ -82,6 +83,9 @@ impl Draft {
         }
         replace(&mut policy.access, access);
         replace(&mut policy.workdir, workdir);
+        if policy.workdir.origin == Origin::BuiltIn {
+            replace(&mut policy.workdir, workdir_implied);
+        }
         replace(&mut policy.workspace, workspace);
         replace(&mut policy.observe, observe);
         replace(&mut policy.scope, scope);

@@ -31,6 +31,7 @@ impl Hold<'_> {
             network,
             // A system file is polder's own: it implies nothing and lifts nothing.
             network_implied: _,
+            workdir_implied: _,
             unprotect: _,
             access,
             workdir,

@@ -1,6 +1,6 @@
 //! Layers to policy: the later one wins a value, lists grow, and what the system enforces holds.
 
-use crate::builtin::STEPS_AT_ONCE;
+use crate::builtin::{STEPS_AT_ONCE, shared_workdir};
 use crate::check::LIST_ITEMS_MAX;
 use crate::document::{Document, Level, StepDefinition};
 use crate::draft::Draft;
@@ -330,6 +330,10 @@ impl Resolution<'_> {
         if let (Origin::BuiltIn, Some(image)) = (&policy.engine.origin, &policy.image) {
             let engine = EngineChoice::Named(self.vocabulary.image_engine.to_owned());
             policy.engine = Sourced::new(engine, image.origin.clone());
+        }
+        if policy.workdir.origin == Origin::BuiltIn && !policy.workspace.value.projects.is_empty() {
+            // No path of the host is all of the projects.
+            policy.workdir = shared_workdir();
         }
         for (engine, table) in options {
             let engine = engine.or_else(|| match &policy.engine.value {

@@ -179,7 +179,13 @@ static SANDBOX_KEYS: [Key; 25] = [
     key("engine", Weaker, Shape::Text, "the engine, or `auto`"),
     key("network", Weaker, NETWORK_SHAPE, "what may be reached"),
     key("read_only", Weaker, Shape::Bool, "whether the workspace can only be read"),
-    key("workdir", Inside, Shape::Text, "where the workspace appears inside, or `host`"),
+    key(
+        "workdir",
+        Inside,
+        Shape::Text,
+        "where the workspace appears inside: `host` for its own path (the default), or an absolute path \
+         (in a .visor.yaml the default is /workspace)",
+    ),
     own("observe", Weaker, Shape::Word(OBSERVE_MODES), "how closely a run is watched for what it is denied"),
     own(
         "scope",

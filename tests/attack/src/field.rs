@@ -16,12 +16,6 @@ impl Field {
         Self { words }
     }
 
-    /// The same words with the workspace at another path.
-    pub(crate) fn at(mut self, workspace: &str) -> Self {
-        self.words.insert(WORKSPACE.to_owned(), workspace.to_owned());
-        self
-    }
-
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(&self.words).expect("invariant: a map of strings is JSON")
     }

@@ -269,7 +269,7 @@ fn sandboxed(attack: &Attack, engine_id: &str, payload: &Path, root: &Path, obse
     let plain = sandbox(engine_id, &stage.workspace, payload, stage.environment.clone());
     let plain = if observe == USUAL { plain } else { plain.observe(observe) };
     let sandbox = (attack.sandbox)(&stage, plain);
-    let field = stage.field().at("/workspace").to_text();
+    let field = stage.field().to_text();
     let command: Vec<OsString> =
         vec![PAYLOAD_INSIDE.into(), HIDDEN_ARGUMENT.into(), "attempt".into(), attack.id.into(), field.into()];
     let not_started = |error: polder::Error| match attack.refusal {

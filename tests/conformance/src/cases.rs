@@ -101,8 +101,8 @@ pub fn all() -> Vec<Case> {
         files [] {
             new_files_belong_to_the_caller
             files_can_be_changed_renamed_linked_and_removed
-            the_workspace_appears_at_workspace
             the_workspace_appears_at_its_host_path
+            the_workspace_appears_at_its_path_without_links
             the_workspace_appears_at_its_host_path_below_tmp
             the_workspace_appears_at_its_host_path_below_var_tmp
             a_bind_appears_below_tmp_and_home
@@ -115,6 +115,7 @@ pub fn all() -> Vec<Case> {
         caches [Fs] { another_repository_does_not_see_a_cache an_untrusted_run_cannot_change_a_cache }
         files [Privileges] { a_root_caller_keeps_the_owner_of_the_workspace }
         files [Fs] {
+            the_workspace_appears_at_its_host_path_below_the_home
             a_read_only_workspace_cannot_be_changed
             a_bind_is_read_only_unless_said_otherwise
             a_bind_of_a_file_shows_only_the_file

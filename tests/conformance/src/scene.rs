@@ -118,9 +118,7 @@ impl Scene {
     /// Whether the engine makes a file system, so that paths can appear where the policy says. If it does not, the
     /// refusal of this policy has been checked: it says why and what to do, and nothing runs.
     pub(crate) fn moves_paths(&self, sandbox: &Sandbox) -> bool {
-        let engines = polder::engines();
-        let engine = engines.iter().find(|engine| engine.id() == self.engine).expect("the engine in question");
-        if engine.world() == World::Made {
+        if self.has_made_world() {
             return true;
         }
         let planned = self.plan(sandbox, &["touch", "ran-elsewhere"]);
@@ -134,6 +132,13 @@ impl Scene {
         }
         assert!(planned.run().is_err() && !self.work().join("ran-elsewhere").exists(), "nothing may run");
         false
+    }
+
+    /// Whether the engine makes a root of its own.
+    pub(crate) fn has_made_world(&self) -> bool {
+        let engines = polder::engines();
+        let engine = engines.iter().find(|engine| engine.id() == self.engine).expect("the engine in question");
+        engine.world() == World::Made
     }
 
     /// Whether the engine has a way to name a workspace. If it has none, its refusal has been checked: it names the

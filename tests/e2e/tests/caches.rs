@@ -150,8 +150,9 @@ fn a_store_that_others_can_enter_is_refused() {
 #[test]
 fn a_cache_that_would_cover_something_is_refused_with_its_line() {
     let place = Place::new();
-    let text = "sandboxes:\n  a:\n    cache: {paths: [/workspace/target, /usr/lib/x, /tmp]}\nsandbox: a\n";
-    place.write("work/polder.yaml", text);
+    let target = place.work().join("target");
+    let paths = format!("[{}, /usr/lib/x, /tmp]", target.display());
+    place.write("work/polder.yaml", format!("sandboxes:\n  a:\n    cache: {{paths: {paths}}}\nsandbox: a\n"));
     // A run has a directory for its record before it is planned, so that the plan hides it.
     for (arguments, made) in
         [(["run", "--dry-run", "true"], "home/.local"), (["run", "--", "true"], "home/.local/state/polder/cache")]

@@ -99,7 +99,7 @@ fn tell_violations_with_their_grant() {
     let keys: Vec<&str> = violation.keys().map(String::as_str).collect();
     assert_eq!(keys, ["action", "count", "exe", "layer", "note", "pid", "rule", "suggestedCapability", "target"]);
     assert_eq!(violation["action"], "file-write");
-    assert_eq!(violation["target"], "/workspace/held");
+    assert_eq!(violation["target"], place.work().join("held").display().to_string());
     assert!(violation["rule"].as_str().is_some_and(|rule| rule.contains("polder.yaml:3")), "{event}");
     let grant = violation["suggestedCapability"].as_str().expect("a grant").to_owned();
     // As text: one line that says what was blocked and which flag allows it; and the flag does.

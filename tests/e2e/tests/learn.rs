@@ -180,7 +180,9 @@ fn a_link_out_of_the_workspace_is_said_and_stops_no_round() {
     let work = text(place.work());
     let script = format!("ln -sfn {} l; cat {work}/l/own; cat {data}", text(place.dir().join("data")));
     for engine in ENGINES {
-        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "3", "--", "sh", "-c", &script]);
+        // Elsewhere inside, so that the path of the host is one that is asked for.
+        let flags = ["learn", "--engine", engine, "--workdir", "/workspace"];
+        let learnt = place.says(&[&flags[..], &["--rounds", "3", "--", "sh", "-c", &script]].concat());
         assert!(learnt.code == 0 && learnt.out.ends_with("plain\n") && !learnt.out.contains("seen"), "{learnt:?}");
         let policy = place.read("work/polder.yaml");
         assert!(policy.contains(&format!("leads to `{own}`")), "{policy}");
@@ -189,7 +191,7 @@ fn a_link_out_of_the_workspace_is_said_and_stops_no_round() {
         fs::remove_file(place.work().join("l")).expect("removed");
         place.write("work/l/own", "mine\n");
         let turned = format!("cat {work}/l/own; cat {data} || exit 1; rm -rf l; {script}");
-        let learnt = place.says(&["learn", "--engine", engine, "--rounds", "4", "--", "sh", "-c", &turned]);
+        let learnt = place.says(&[&flags[..], &["--rounds", "4", "--", "sh", "-c", &turned]].concat());
         assert!(learnt.code == 0 && learnt.out.ends_with("plain\n") && !learnt.out.contains("seen"), "{learnt:?}");
         fs::remove_file(place.work().join("polder.yaml")).expect("removed");
         fs::remove_file(place.work().join("l")).expect("removed");

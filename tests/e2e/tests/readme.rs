@@ -65,6 +65,9 @@ fn the_examples_print_what_the_page_of_workspaces_says() {
     check(&text, None);
 }
 
+/// Where the examples are said to be typed.
+const PROJECT: &str = "/home/you/project";
+
 /// Runs every block in a place of its own, in which a configuration may lie.
 fn check(text: &str, config: Option<&str>) {
     let blocks = blocks(text);
@@ -87,7 +90,9 @@ fn check(text: &str, config: Option<&str>) {
                 .output()
                 .expect("a shell");
             let code = output.status.code().unwrap_or(-1);
-            let printed = format!("{}[exit {code}]\n", String::from_utf8_lossy(&output.stdout));
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let printed = printed.replace(&place.work().display().to_string(), PROJECT);
+            let printed = format!("{printed}[exit {code}]\n");
             assert_eq!(printed, expected, "$ {command}");
         }
     }

@@ -15,7 +15,7 @@ fn a_prompt_a_terminal_and_an_exit_code() {
         r#"
 t = shell()
 t.send("tty; pwd; echo $((6*7))\n")
-t.see(r"/dev/pts/\d+\r\n/workspace\r\n42\r\n")
+t.see(r"/dev/pts/\d+\r\n/\S+/work\r\n42\r\n")
 t.send("test -t 0 -a -t 1 -a -t 2 && echo all three; echo $TERM\n")
 t.see("\nall three\r\nxterm\r\n")
 t.send("exit 42\n")

@@ -268,7 +268,8 @@ fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language(
 
 #[test]
 fn writing_a_protected_file() {
-    circle(&with_protected_file(), "echo >> kept", "file-write", "/workspace/kept");
+    let place = with_protected_file();
+    circle(&place, "echo >> kept", "file-write", &text(&place.work().join("kept")));
 }
 
 /// A workspace that is a repository.
@@ -288,7 +289,6 @@ fn with_protected_file() -> Place {
 
 #[test]
 fn replacing_or_removing_a_protected_file() {
-    let kept = "/workspace/kept";
     for script in [
         "git config --file kept user.name name",
         "sed -i s/bare/bare/ kept",
@@ -296,12 +296,14 @@ fn replacing_or_removing_a_protected_file() {
         "cp kept old && rm -f kept && cp old kept",
         "mv kept old && mv old kept",
     ] {
-        circle(&with_protected_file(), script, "file-write", kept);
+        let place = with_protected_file();
+        circle(&place, script, "file-write", &text(&place.work().join("kept")));
     }
     // The default sees it, too: a rename is rare.
     let place = with_protected_file();
     let said = place.says(&["run", "--", "git", "config", "--file", "kept", "user.name", "name"]);
-    assert!(said.code != 0 && said.err.contains(&format!("blocked file-write of {kept}; --allow")), "{said:?}");
+    let told = format!("blocked file-write of {}; --allow", text(&place.work().join("kept")));
+    assert!(said.code != 0 && said.err.contains(&told), "{said:?}");
 }
 
 /// Only the name goes, and that is in a directory of the command's own.
@@ -318,7 +320,7 @@ fn a_link_to_something_read_only_can_be_removed_and_is_not_told() {
 #[test]
 fn making_a_reserved_name() {
     let place = Place::new();
-    circle(&place, "mkdir .git && rmdir .git", "file-write", "/workspace/.git");
+    circle(&place, "mkdir .git && rmdir .git", "file-write", &text(&place.work().join(".git")));
 }
 
 #[test]
@@ -449,7 +451,7 @@ fn what_exists_nowhere_and_what_is_probed_in_passing_is_no_violation() {
     place.write("work/closed", "");
     fs::set_permissions(place.work().join("closed"), fs::Permissions::from_mode(0o0)).expect("a mode");
     let script = "cat /no/such/file /etc/ld.so.preload ~/.no-such-rc; no-such-program; rm -f /no/such/thing; \
-                  for i in 1 2 3; do cat no no/such/way .git/no /usr/no/such/way; cd /usr; cd - ; done; mkdir -p /workspace; cat closed; LANG=xx_YY.UTF-8 ls; python3 -c pass; true";
+                  for i in 1 2 3; do cat no no/such/way .git/no /usr/no/such/way; cd /usr; cd - ; done; mkdir -p \"$PWD\"; cat closed; LANG=xx_YY.UTF-8 ls; python3 -c pass; true";
     for engine in ENGINES {
         let (_, violations) = blocked(&place, engine, &[], script);
         assert_eq!(violations, [] as [Value; 0], "{engine}");

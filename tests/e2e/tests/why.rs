@@ -22,12 +22,13 @@ fn the_answer_outside_the_answer_inside_and_what_happens_are_the_same() {
     let (other, shown) = (place.dir().join("other/data"), place.dir().join("shown"));
     let (other, bind) = (other.display().to_string(), format!("{}:/shown", shown.display()));
     let program = format!("{}:/opt/polder", binary().display());
+    let [new, held, secret] = ["new", "held", "secret"].map(|name| place.work().join(name).display().to_string());
     for engine in ENGINES {
         for (path, read, write) in [
             (other.as_str(), false, false),
-            ("/workspace/new", true, true),
-            ("/workspace/held", true, false),
-            ("/workspace/secret", false, false),
+            (new.as_str(), true, true),
+            (held.as_str(), true, false),
+            (secret.as_str(), false, false),
             ("/shown/data", true, false),
             ("/usr/bin/env", true, false),
             ("/etc/passwd", true, false),
@@ -104,9 +105,8 @@ fn the_file_inside_is_for_everybody_and_for_nobody_to_change() {
     for engine in ENGINES {
         let script = "cat /run/polder/policy.json; echo x >> /run/polder/policy.json; rm -f /run/polder/policy.json; \
                       mv /run/polder /run/away; touch /run/polder/x; cat /run/polder/policy.json";
-        let mut polder =
-            place.polder(&["run", "--engine", engine, "--env", "SECRET=hunter2", "--", "sh", "-c", script]);
-        let said: Said = polder.output().expect("polder").into();
+        let flags = ["run", "--engine", engine, "--workdir", "/workspace", "--env", "SECRET=hunter2"];
+        let said = place.says(&[&flags[..], &["--", "sh", "-c", script]].concat());
         let lines: Vec<&str> = said.out.lines().collect();
         assert!(lines.len() == 2 && lines[0] == lines[1], "{engine}: {said:?}");
         let told: Value = serde_json::from_str(lines[0]).expect("JSON");

@@ -81,6 +81,7 @@ pub(crate) fn much() -> Policy {
             host: HostPath::new("/opt/cache").expect("a path"),
             guest: GuestPath::new("/home/u/.cache").expect("a path"),
             access: Access::ReadWrite,
+            optional: false,
         },
         Origin::Api,
     ));
@@ -120,6 +121,7 @@ pub(crate) fn hostile() -> Policy {
             host: HostPath::new(&path).expect("a path"),
             guest: GuestPath::new(format!("/opt/{HOSTILE}")).expect("a path"),
             access: Access::ReadOnly,
+            optional: false,
         },
         Origin::Api,
     ));

@@ -1,12 +1,13 @@
 use crate::sample::{bind, file, host, planned, with, with_source};
-use polder_facts::{Entry, Sourced};
+use polder_facts::{Entry, GuestPath, Sourced};
 use polder_plan::{Allowance, Says, Wish};
-use polder_policy::{Access, PathPattern, built_in};
+use polder_policy::{Access, PathPattern, Workdir, built_in};
 use std::path::Path;
 
 /// A policy with one of everything.
-fn allowance() -> Allowance {
+fn allowance(workdir: Workdir) -> Allowance {
     let mut policy = built_in();
+    policy.workdir = Sourced::built_in(workdir);
     policy.binds = vec![bind("/srv/data", "/data", Access::ReadOnly)];
     policy.deny_read = vec![Sourced::built_in(PathPattern("secret".to_owned()))];
     let facts = with(host(), &[(".git", Entry::Directory), (".git/config", file()), ("secret", file())]);
@@ -28,13 +29,13 @@ fn said(allowance: &Allowance, path: &str, wish: Wish) -> &'static str {
 
 #[test]
 fn every_place_is_answered_for_and_the_file_says_the_same() {
-    let allowance = allowance();
+    let allowance = allowance(Workdir::Host);
     let read_back = Allowance::from_json(&allowance.to_json());
     assert_eq!(read_back, allowance);
     for (path, read, write) in [
-        ("/workspace/src/x", "yes", "yes"),
-        ("/workspace/.git/config", "yes", "protected"),
-        ("/workspace/secret", "hidden", "hidden"),
+        ("/home/u/repo/src/x", "yes", "yes"),
+        ("/home/u/repo/.git/config", "yes", "protected"),
+        ("/home/u/repo/secret", "hidden", "hidden"),
         ("/data/x", "yes", "read-only"),
         ("/usr/bin/env", "yes", "read-only"),
         ("/bin/sh", "yes", "read-only"),
@@ -46,7 +47,8 @@ fn every_place_is_answered_for_and_the_file_says_the_same() {
         ("/srv/data/x", "not shown", "not shown"),
         ("/proc/1/status", "kernel", "kernel"),
         ("/run/polder/policy.json", "yes", "read-only"),
-        ("/workspacex", "not shown", "not shown"),
+        ("/home/u/repox", "private", "private"),
+        ("/datax", "not shown", "not shown"),
         ("/", "made", "made"),
         ("/run", "made", "made"),
         ("/home", "made", "made"),
@@ -57,12 +59,13 @@ fn every_place_is_answered_for_and_the_file_says_the_same() {
     }
     // What is not there allows nothing.
     let nothing = Allowance::from_json(&"{}".into());
-    assert_eq!(said(&nothing, "/workspace", Wish::Read), "not shown");
+    assert_eq!(said(&nothing, "/home/u/repo", Wish::Read), "not shown");
 }
 
 #[test]
 fn a_command_learns_nothing_of_the_host_or_of_variables() {
-    let text = allowance().to_json().to_string();
+    let workspace = GuestPath::new("/workspace").expect("a path");
+    let text = allowance(Workdir::At(workspace)).to_json().to_string();
     for word in ["/srv/data", "/home/u/repo", "s3cret", "TOKEN"] {
         assert!(!text.contains(word), "{word}: {text}");
     }

@@ -120,7 +120,7 @@ fn refused(policy: &Policy, host: &HostFacts, expected: Expect) {
 #[test]
 fn a_cache_stands_in_for_nothing_else() {
     let mut policy =
-        caching(&["/workspace/target", "/opt", "/home/u", "/usr/local/x", "/proc/x", "/data", "/a", "/a/b"]);
+        caching(&["/home/u/repo/target", "/opt", "/home/u", "/usr/local/x", "/proc/x", "/data", "/a", "/a/b"]);
     policy.binds = vec![bind("/srv/d", "/data/d", Access::ReadOnly)];
     refused(
         &policy,
@@ -129,7 +129,7 @@ fn a_cache_stands_in_for_nothing_else() {
         polder.yaml:4: a cache at `/opt` would stand in for a part of the system; choose another path inside
         polder.yaml:4: a cache at `/home/u` would stand in for the home directory; choose another path inside
         polder.yaml:4: `/a/b` is kept twice, by itself or below another; leave one out
-        polder.yaml:4: a cache at `/workspace/target` lies in `/workspace`, which is shown there; what is shown from the host stays by itself; choose another path for the cache
+        polder.yaml:4: a cache at `/home/u/repo/target` lies in `/home/u/repo`, which is shown there; what is shown from the host stays by itself; choose another path for the cache
         polder.yaml:4: a cache at `/usr/local/x` lies in `/usr`, which is the host's; choose a path outside of the system's directories, such as one below `~`
         polder.yaml:4: a cache at `/data` would hide `/data/d`, which is shown there; what is shown from the host stays by itself; choose another path for the cache
         polder.yaml:4: `/proc/x` inside belongs to the sandbox itself; choose another path inside

@@ -41,7 +41,7 @@ prop_compose! {
         }
         if let Some(writable) = writable_bind {
             let access = if writable { Access::ReadWrite } else { Access::ReadOnly };
-            policy.binds = vec![bind("/opt/x", "/workspace/a", access)];
+            policy.binds = vec![bind("/opt/x", "/home/u/repo/a", access)];
         }
         let entries: Vec<(&str, Entry)> = entries.iter().map(|(path, entry)| (path.as_str(), entry.clone())).collect();
         (policy, with_source(with(host(), &entries), "/opt/x"))

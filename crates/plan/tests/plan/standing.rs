@@ -27,8 +27,8 @@ fn every_place_has_a_standing() {
     facts.caches.kept = Some("/home/u/.local/state/polder".into());
     let plan = planned(&policy, &facts).unwrap();
     for (path, read, write) in [
-        ("/workspace/src/x", "allowed /home/u/repo/src/x", "allowed /home/u/repo/src/x"),
-        ("/workspace", "allowed /home/u/repo", "allowed /home/u/repo"),
+        ("/home/u/repo/src/x", "allowed /home/u/repo/src/x", "allowed /home/u/repo/src/x"),
+        ("/home/u/repo", "allowed /home/u/repo", "allowed /home/u/repo"),
         ("/data/x", "allowed /srv/data/x", "denied /srv/data/x other"),
         ("/usr/lib/x", "allowed /usr/lib/x", "denied /usr/lib/x other"),
         ("/etc/passwd", "allowed ", "denied /etc/passwd other"),
@@ -58,8 +58,8 @@ fn a_protection_is_lifted_by_its_rule_and_not_by_the_path() {
     let mut facts = with(host(), &[("conf", Entry::Directory), ("a/.env", file()), ("a", Entry::Directory)]);
     facts.tree.matches.insert("**/.env".to_owned(), vec!["/home/u/repo/a/.env".into()]);
     let plan = planned(&protecting(&["conf", "**/.env"]), &facts).unwrap();
-    assert_eq!(way(&plan, "/workspace/conf/x/y", Wish::Write), "denied /home/u/repo/conf/x/y fs.write=conf");
-    assert_eq!(way(&plan, "/workspace/conf/x/y", Wish::Read), "allowed /home/u/repo/conf/x/y");
-    let Standing::Denied(denied) = plan.standing(Path::new("/workspace/a/.env"), Wish::Write) else { panic!() };
+    assert_eq!(way(&plan, "/home/u/repo/conf/x/y", Wish::Write), "denied /home/u/repo/conf/x/y fs.write=conf");
+    assert_eq!(way(&plan, "/home/u/repo/conf/x/y", Wish::Read), "allowed /home/u/repo/conf/x/y");
+    let Standing::Denied(denied) = plan.standing(Path::new("/home/u/repo/a/.env"), Wish::Write) else { panic!() };
     assert_eq!(denied.way, Way::Only(Grant::FsWrite("**/.env".into())));
 }

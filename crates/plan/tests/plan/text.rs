@@ -13,19 +13,19 @@ fn of_the_built_in_policy() {
     expect![[r#"
         engine      auto
         command     true
-        workdir     /workspace
+        workdir     /home/u/repo
         user        u (uid 1000, mapped to itself)
         home        /home/u (empty, private)
         system      /usr (read-only)
         system      /bin -> usr/bin
-        workspace   /home/u/repo at /workspace (read-write)
+        workspace   /home/u/repo at /home/u/repo (read-write)
         private     /tmp, /dev/shm and home, 2G together
-        reserved    `.git` in /workspace
-        reserved    `HEAD` in /workspace
-        reserved    `polder.yaml` in /workspace
-        reserved    `polder.toml` in /workspace
-        reserved    `.visor.yaml` in /workspace
-        reserved    `.visor.yml` in /workspace
+        reserved    `.git` in /home/u/repo
+        reserved    `HEAD` in /home/u/repo
+        reserved    `polder.yaml` in /home/u/repo
+        reserved    `polder.toml` in /home/u/repo
+        reserved    `.visor.yaml` in /home/u/repo
+        reserved    `.visor.yml` in /home/u/repo
         network     none
         env         HOME PATH USER
         changes     direct

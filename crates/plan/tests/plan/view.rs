@@ -1,9 +1,9 @@
 //! What becomes of a protection: a mask, a pin, a reserved name, or a fault.
 
-use crate::sample::{bind, file, host, lifting, patterns, protecting, view, with, with_source};
+use crate::sample::{bind, file, host, lifting, patterns, planned, protecting, view, with, with_source};
 use expect_test::{Expect, expect};
-use polder_facts::{Entry, HostFacts, WorktreeFacts};
-use polder_policy::{Access, Policy, built_in};
+use polder_facts::{Entry, GuestPath, HostFacts, Sourced, WorktreeFacts};
+use polder_policy::{Access, Policy, Workdir, built_in};
 
 fn check(policy: &Policy, host: &HostFacts, expected: Expect) {
     expected.assert_eq(&view(policy, host));
@@ -17,14 +17,14 @@ fn what_exists_is_masked_and_its_parents_are_pinned() {
         &protecting(&["a/b/held", "top"]),
         &host,
         expect![[r#"
-            protected   /workspace/a/b/held  # polder.yaml:1
-            protected   /workspace/top  # polder.yaml:2
-            pinned      /workspace/a
-            pinned      /workspace/a/b
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            protected   /home/u/repo/a/b/held  # polder.yaml:1
+            protected   /home/u/repo/top  # polder.yaml:2
+            pinned      /home/u/repo/a
+            pinned      /home/u/repo/a/b
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
 }
@@ -36,14 +36,14 @@ fn what_is_missing_is_reserved_at_its_first_missing_part() {
         &protecting(&["a/b/held", "x/y/z", "new"]),
         &host,
         expect![[r#"
-            pinned      /workspace/a
-            reserved    `b` in /workspace/a  # polder.yaml:1
-            reserved    `x` in /workspace  # polder.yaml:2
-            reserved    `new` in /workspace  # polder.yaml:3
-            reserved    `polder.yaml` in /workspace
-            reserved    `polder.toml` in /workspace
-            reserved    `.visor.yaml` in /workspace
-            reserved    `.visor.yml` in /workspace
+            pinned      /home/u/repo/a
+            reserved    `b` in /home/u/repo/a  # polder.yaml:1
+            reserved    `x` in /home/u/repo  # polder.yaml:2
+            reserved    `new` in /home/u/repo  # polder.yaml:3
+            reserved    `polder.yaml` in /home/u/repo
+            reserved    `polder.toml` in /home/u/repo
+            reserved    `.visor.yaml` in /home/u/repo
+            reserved    `.visor.yml` in /home/u/repo
         "#]],
     );
 }
@@ -54,12 +54,12 @@ fn a_name_is_reserved_once() {
         &protecting(&["new/a", "new/b"]),
         &host(),
         expect![[r#"
-            reserved    `new` in /workspace  # polder.yaml:1
-            reserved    `new` in /workspace  # polder.yaml:2
-            reserved    `polder.yaml` in /workspace
-            reserved    `polder.toml` in /workspace
-            reserved    `.visor.yaml` in /workspace
-            reserved    `.visor.yml` in /workspace
+            reserved    `new` in /home/u/repo  # polder.yaml:1
+            reserved    `new` in /home/u/repo  # polder.yaml:2
+            reserved    `polder.yaml` in /home/u/repo
+            reserved    `polder.toml` in /home/u/repo
+            reserved    `.visor.yaml` in /home/u/repo
+            reserved    `.visor.yml` in /home/u/repo
         "#]],
     );
 }
@@ -99,11 +99,11 @@ fn a_file_where_a_directory_should_be_is_masked_itself() {
         &protecting(&["a/b/held"]),
         &host,
         expect![[r#"
-            protected   /workspace/a  # polder.yaml:1
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            protected   /home/u/repo/a  # polder.yaml:1
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
 }
@@ -118,12 +118,12 @@ fn what_is_hidden_beats_what_is_protected_and_all_below_it() {
         &policy,
         &with(host(), &entries),
         expect![[r#"
-            hidden      /workspace/d  # polder.yaml:1
-            hidden      /workspace/f  # polder.yaml:2
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            hidden      /home/u/repo/d  # polder.yaml:1
+            hidden      /home/u/repo/f  # polder.yaml:2
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
 }
@@ -136,10 +136,10 @@ fn missing_hidden_path_is_said_to_be_hidden_at_start_only() {
         &policy,
         &host(),
         expect![[r#"
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
             hidden      nowhere (what exists at the start)  # polder.yaml:1
             hidden      a/b (what exists at the start)  # polder.yaml:2
         "#]],
@@ -157,14 +157,14 @@ fn a_pattern_masks_what_it_matches_and_reserves_a_plain_name() {
         &protecting(&["**/.env", "*.pem"]),
         &host,
         expect![[r#"
-            protected   /workspace/a/.env  # polder.yaml:1
-            protected   /workspace/k.pem  # polder.yaml:2
-            pinned      /workspace/a
+            protected   /home/u/repo/a/.env  # polder.yaml:1
+            protected   /home/u/repo/k.pem  # polder.yaml:2
+            pinned      /home/u/repo/a
             reserved    `.env` in any directory  # polder.yaml:1
-            reserved    `polder.yaml` in /workspace
-            reserved    `polder.toml` in /workspace
-            reserved    `.visor.yaml` in /workspace
-            reserved    `.visor.yml` in /workspace
+            reserved    `polder.yaml` in /home/u/repo
+            reserved    `polder.toml` in /home/u/repo
+            reserved    `.visor.yaml` in /home/u/repo
+            reserved    `.visor.yml` in /home/u/repo
             protected   *.pem (what exists at the start)  # polder.yaml:2
         "#]],
     );
@@ -177,12 +177,12 @@ fn a_grant_lifts_a_protection_and_those_below_it() {
         &lifting(protecting(&["a/held", "b", "**/.env"]), "fs.write=a"),
         &host,
         expect![[r#"
-            protected   /workspace/b  # polder.yaml:2
+            protected   /home/u/repo/b  # polder.yaml:2
             reserved    `.env` in any directory  # polder.yaml:3
-            reserved    `polder.yaml` in /workspace
-            reserved    `polder.toml` in /workspace
-            reserved    `.visor.yaml` in /workspace
-            reserved    `.visor.yml` in /workspace
+            reserved    `polder.yaml` in /home/u/repo
+            reserved    `polder.toml` in /home/u/repo
+            reserved    `.visor.yaml` in /home/u/repo
+            reserved    `.visor.yml` in /home/u/repo
         "#]],
     );
     let policy = lifting(lifting(protecting(&["a/held", "b", "**/.env"]), "fs.write=**/.env"), "fs.write=b");
@@ -190,17 +190,17 @@ fn a_grant_lifts_a_protection_and_those_below_it() {
         &policy,
         &host,
         expect![[r#"
-            protected   /workspace/a/held  # polder.yaml:1
-            pinned      /workspace/a
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            protected   /home/u/repo/a/held  # polder.yaml:1
+            pinned      /home/u/repo/a
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
     // A name that only begins the same is another name.
     let policy = lifting(protecting(&["a/held"]), "fs.write=a/he");
-    assert!(view(&policy, &host).contains("protected   /workspace/a/held"));
+    assert!(view(&policy, &host).contains("protected   /home/u/repo/a/held"));
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn a_read_only_workspace_needs_no_protection_but_hides_all_the_same() {
     policy.access.value = Access::ReadOnly;
     policy.deny_read = patterns(&["hidden"]);
     let seen = view(&policy, &with(host(), &[("held", file()), ("hidden", file())]));
-    assert!(!seen.contains("/workspace/held") && !seen.contains("new"), "{seen}");
-    assert!(seen.contains("hidden      /workspace/hidden"), "{seen}");
+    assert!(!seen.contains("/home/u/repo/held") && !seen.contains("new"), "{seen}");
+    assert!(seen.contains("hidden      /home/u/repo/hidden"), "{seen}");
 }
 
 #[test]
@@ -225,10 +225,10 @@ fn a_mask_of_a_bind_appears_where_the_bind_does() {
         &host,
         expect![[r#"
             hidden      /cfg/gh  # polder.yaml:1
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
     policy.deny_read = patterns(&["/home/u/.config"]);
@@ -251,17 +251,17 @@ fn a_repository_is_held_where_git_would_execute() {
         &built_in(),
         &repository(),
         expect![[r#"
-            protected   /workspace/.git/config
-            protected   /workspace/.git/hooks
-            pinned      /workspace/.git
-            set-aside   /workspace/HEAD
-            set-aside   /workspace/HEAD
-            set-aside   /workspace/.git/commondir
-            set-aside   /workspace/.git/config.worktree
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            protected   /home/u/repo/.git/config
+            protected   /home/u/repo/.git/hooks
+            pinned      /home/u/repo/.git
+            set-aside   /home/u/repo/HEAD
+            set-aside   /home/u/repo/HEAD
+            set-aside   /home/u/repo/.git/commondir
+            set-aside   /home/u/repo/.git/config.worktree
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
     // A redirect that exists is held like the config.
@@ -269,28 +269,28 @@ fn a_repository_is_held_where_git_would_execute() {
         &built_in(),
         &with(repository(), &[(".git/config.worktree", file())]),
         expect![[r#"
-            protected   /workspace/.git/config
-            protected   /workspace/.git/config.worktree
-            protected   /workspace/.git/hooks
-            pinned      /workspace/.git
-            set-aside   /workspace/HEAD
-            set-aside   /workspace/HEAD
-            set-aside   /workspace/.git/commondir
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            protected   /home/u/repo/.git/config
+            protected   /home/u/repo/.git/config.worktree
+            protected   /home/u/repo/.git/hooks
+            pinned      /home/u/repo/.git
+            set-aside   /home/u/repo/HEAD
+            set-aside   /home/u/repo/HEAD
+            set-aside   /home/u/repo/.git/commondir
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
     check(
         &lifting(lifting(built_in(), "fs.write=.git/hooks"), "fs.write=.git/config"),
         &repository(),
         expect![[r#"
-        set-aside   /workspace/polder.yaml
-        set-aside   /workspace/polder.toml
-        set-aside   /workspace/.visor.yaml
-        set-aside   /workspace/.visor.yml
-    "#]],
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
+        "#]],
     );
 }
 
@@ -320,20 +320,20 @@ fn a_linked_worktree_shows_its_repository_and_holds_what_git_obeys() {
             protected   /home/u/main/.git/hooks
             protected   /home/u/main/.git/worktrees/side/commondir
             protected   /home/u/main/.git/worktrees/side/gitdir
-            protected   /workspace/.git
+            protected   /home/u/repo/.git
             pinned      /home/u/main/.git/worktrees
             pinned      /home/u/main/.git/worktrees/side
-            set-aside   /workspace/HEAD
-            set-aside   /workspace/HEAD
+            set-aside   /home/u/repo/HEAD
+            set-aside   /home/u/repo/HEAD
             set-aside   /home/u/main/.git/commondir
             set-aside   /home/u/main/.git/config.worktree
-            set-aside   /workspace/polder.yaml
-            set-aside   /workspace/polder.toml
-            set-aside   /workspace/.visor.yaml
-            set-aside   /workspace/.visor.yml
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
-    let plan = crate::sample::planned(&built_in(), &host).expect("a plan").to_string();
+    let plan = planned(&built_in(), &host).expect("a plan").to_string();
     assert!(plan.contains("repository  /home/u/main/.git at /home/u/main/.git (read-write)"), "{plan}");
 }
 
@@ -356,9 +356,9 @@ fn submodules_are_held_with_their_repository() {
     }
     let seen = view(&built_in(), &host);
     for held in [".git/modules/part/hooks", ".git/modules/part/config", "part/.git"] {
-        assert!(seen.contains(&format!("protected   /workspace/{held}\n")), "{seen}");
+        assert!(seen.contains(&format!("protected   /home/u/repo/{held}\n")), "{seen}");
     }
-    assert!(seen.contains("pinned      /workspace/.git/modules/part\n"), "{seen}");
+    assert!(seen.contains("pinned      /home/u/repo/.git/modules/part\n"), "{seen}");
 }
 
 #[test]
@@ -379,11 +379,32 @@ fn a_workspace_is_one_project() {
 }
 
 #[test]
+fn a_workspace_in_a_place_of_the_sandbox_is_told_where_else() {
+    for root in ["/tmp", "/var/tmp", "/dev/shm/repo", "/run/polder/repo", "/.polder"] {
+        let mut host = host();
+        host.tree.root = root.into();
+        host.tree.start = root.into();
+        let seen = view(&protecting(&[]), &host);
+        let fault = format!("`{root}` inside belongs to the sandbox itself; show the workspace elsewhere");
+        assert!(seen.starts_with(&fault) && seen.contains("--workdir /workspace"), "{root}: {seen}");
+        let mut policy = protecting(&[]);
+        policy.workdir = Sourced::built_in(Workdir::At(GuestPath::new("/workspace").expect("a path")));
+        planned(&policy, &host).expect("the remedy works");
+    }
+    for root in ["/tmp/repo", "/var/tmp/repo", "/home/u/deep/repo", "/usr/src/repo", "/etc/repo"] {
+        let mut host = host();
+        host.tree.root = root.into();
+        host.tree.start = root.into();
+        assert_eq!(planned(&protecting(&[]), &host).expect("a plan").workdir.to_string(), root);
+    }
+}
+
+#[test]
 fn two_things_at_one_path_and_a_bind_over_the_sandboxs_own_are_refused() {
     let host = with_source(with_source(host(), "/opt/a"), "/opt/b");
     let mut policy = protecting(&[]);
     policy.binds = vec![
-        bind("/opt/a", "/workspace", Access::ReadOnly),
+        bind("/opt/a", "/home/u/repo", Access::ReadOnly),
         bind("/opt/b", "/proc/x", Access::ReadWrite),
         bind("/opt/c", "/c", Access::ReadOnly),
     ];
@@ -392,7 +413,7 @@ fn two_things_at_one_path_and_a_bind_over_the_sandboxs_own_are_refused() {
         &host,
         expect![[r#"
             flag --bind: the bind source `/opt/c` does not exist; make it, take the bind out, or let it be missing: `optional: true` (--bind PATH:optional)
-            flag --bind: two things are shown at `/workspace`; choose another path for one of them
+            flag --bind: two things are shown at `/home/u/repo`; choose another path for one of them
             flag --bind: `/proc/x` inside belongs to the sandbox itself; choose another path inside
         "#]],
     );

@@ -12,7 +12,7 @@ fn nothing_said_is_the_workspace_and_nothing_else() {
         read_only: false           # built-in
         observe: cheap             # built-in
         scope: session             # built-in
-        workdir: /workspace        # built-in
+        workdir: host              # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:
           - PATH                   # built-in
@@ -46,6 +46,30 @@ fn a_later_layer_wins_a_value_and_lists_grow() {
     let protect: Vec<_> = policy.protect.iter().map(|path| path.value.0.as_str()).collect();
     assert_eq!(protect, [".git/hooks", ".git/config", "x", "y"]);
     assert_eq!(policy.env.pass.last().unwrap().value.glob, "A");
+}
+
+#[test]
+fn an_absent_workdir_is_the_trees_own_path_or_a_visor_files() {
+    let text = "sandboxes: {a: {engine: native}}\nsandbox: a\n";
+    let place = |documents| {
+        let policy = resolved(&layers(documents)).unwrap();
+        let workdir = match &policy.workdir.value {
+            Workdir::Host => "host".to_owned(),
+            Workdir::At(path) => path.to_string(),
+        };
+        (workdir, policy.workdir.origin.to_string())
+    };
+    let said = |workdir: &str, origin: &str| (workdir.to_owned(), origin.to_owned());
+    assert_eq!(place(vec![]), said("host", "built-in"));
+    assert_eq!(place(vec![document("polder.yaml", text)]), said("host", "built-in"));
+    // No layer asked for it, so an engine without places of its own may show the tree where it is.
+    assert_eq!(place(vec![document(".visor.yaml", text)]), said("/workspace", "built-in"));
+    let asked = text.replace("native", "native, workdir: host");
+    assert_eq!(place(vec![document(".visor.yaml", &asked)]), said("host", "/repo/.visor.yaml:1"));
+    let user = parsed("polder.yaml", &asked, Level::User).unwrap();
+    assert_eq!(place(vec![user, document(".visor.yaml", text)]), said("host", "/repo/polder.yaml:1"));
+    let several = "sandboxes: {a: {workspace: {mode: worktree, projects: {b: /srv/b}}}}\nsandbox: a\n";
+    assert_eq!(place(vec![document("polder.yaml", several)]), said("/workspace", "built-in"));
 }
 
 #[test]
@@ -148,7 +172,7 @@ steps:
         read_only: true            # polder.yaml:5
         observe: cheap             # built-in
         scope: session             # built-in
-        workdir: /workspace        # built-in
+        workdir: host              # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:
           - PATH                   # built-in

@@ -1,7 +1,7 @@
 //! One sandbox: every key of it gets its meaning.
 
 use super::Lower;
-use crate::builtin::{CACHE_SCOPES, CACHE_TTL};
+use crate::builtin::{CACHE_SCOPES, CACHE_TTL, shared_workdir};
 use crate::check::{number, unit_text};
 use crate::dialect::Dialect;
 use crate::document::{Definition, Level};
@@ -27,6 +27,9 @@ impl Lower<'_> {
         definition.observe = node.get("observe").and_then(|mode| self.keep(mode.text()?.parse(), mode.line));
         definition.scope = node.get("scope").and_then(|scope| self.keep(scope.text()?.parse(), scope.line));
         definition.workdir = node.get("workdir").and_then(|workdir| self.workdir(workdir));
+        if self.source.dialect == Dialect::Visor {
+            definition.workdir_implied = Some(shared_workdir());
+        }
         definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
         definition.env_pass = self.env_list(node);
         definition.env_set = self.env_values(node);

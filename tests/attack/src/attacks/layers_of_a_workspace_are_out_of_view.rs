@@ -23,9 +23,10 @@ fn attempt(field: &Field) -> Answer {
     }
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let places: Vec<&str> = table.lines().filter_map(|line| line.split(' ').nth(4)).collect();
+    let workspace = field.workspace("").display().to_string();
     match places.iter().find(|place| place.starts_with("/run/polder/") && !place.contains("hidden")) {
         Some(place) => Answer::Reached(format!("{place} is mounted")),
-        None if places.contains(&"/workspace") => Answer::Blocked(format!("{} mounts", places.len())),
+        None if places.contains(&workspace.as_str()) => Answer::Blocked(format!("{} mounts", places.len())),
         None => Answer::Broken("no workspace in /proc/self/mountinfo".to_owned()),
     }
 }

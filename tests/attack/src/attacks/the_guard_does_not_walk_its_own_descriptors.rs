@@ -63,7 +63,8 @@ fn attempt(field: &Field) -> Answer {
     if !field.is_control() {
         answers.extend(["/proc/1/fd", "/proc/1/task/1/fd"].map(|spelling| foreign(spelling, walk)));
         answers.push(Answer::of("/proc/1/cwd", fs::create_dir("/proc/1/cwd/made"), HIDDEN));
-        answers.push(Answer::of("/proc/1/root", fs::create_dir("/proc/1/root/workspace/made"), HIDDEN));
+        let rooted = format!("/proc/1/root{}", field.workspace("made").display());
+        answers.push(Answer::of("/proc/1/root", fs::create_dir(rooted), HIDDEN));
     }
     Answer::all(field, answers)
 }

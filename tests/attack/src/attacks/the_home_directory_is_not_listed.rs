@@ -11,6 +11,7 @@ pub(crate) const ATTACK: Attack = Attack {
     holds: "names and sizes in the home directory and beside the workspace are not visible",
     bait: |stage| {
         stage.file("home/diary/monday", "secret")?;
+        stage.file("beside", "secret")?;
         Ok(())
     },
     attempt,
@@ -23,7 +24,7 @@ fn attempt(field: &Field) -> Answer {
         entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     };
     let found = [names(field.home("")), names(field.workspace(".."))].concat();
-    if found.iter().any(|name| name == "diary" || name == "ws") {
+    if found.iter().any(|name| name == "diary" || name == "beside") {
         return Answer::Reached(format!("listed {found:?}"));
     }
     Answer::of("stat", fs::metadata(field.home("diary/monday")), HIDDEN)

@@ -54,7 +54,8 @@ pub(super) fn strange_names_are_names(scene: &Scene) {
     let strange = scene.dir().join("a b\n'\"$(id)*");
     fs::create_dir(&strange).expect("a directory");
     let sandbox = scene.accepting(scene.sandbox_at(&strange));
-    for sandbox in [sandbox.clone(), sandbox.workdir("host")] {
+    let moved = scene.has_made_world().then(|| sandbox.clone().workdir("/workspace"));
+    for sandbox in [sandbox].into_iter().chain(moved) {
         if scene.can_name(&sandbox, &strange) {
             let finished = scene.sh(&sandbox, "echo x >made && pwd");
             assert!(finished.outcome.success(), "{}", told(&finished));
@@ -70,19 +71,34 @@ fn works_at(scene: &Scene, sandbox: &Sandbox, directory: &Path, expected: &Path)
     assert_eq!(fs::read_to_string(directory.join("from-inside")).expect("made inside"), "made\n");
 }
 
-pub(super) fn the_workspace_appears_at_workspace(scene: &Scene) {
-    let said = scene.sandbox().workdir("/workspace");
-    if scene.moves_paths(&said) {
-        works_at(scene, &said, &scene.work(), Path::new("/workspace"));
-        works_at(scene, &scene.sandbox(), &scene.work(), Path::new("/workspace"));
-    } else {
-        // Nobody asked for the built-in place, so the workspace is where it is.
-        works_at(scene, &scene.sandbox(), &scene.work(), &scene.work());
+pub(super) fn the_workspace_appears_at_its_host_path(scene: &Scene) {
+    works_at(scene, &scene.sandbox(), &scene.work(), &scene.work());
+    works_at(scene, &scene.sandbox().workdir("host"), &scene.work(), &scene.work());
+}
+
+/// The home is private and empty but for the directories on the way; the workspace in it is the real one.
+pub(super) fn the_workspace_appears_at_its_host_path_below_the_home(scene: &Scene) {
+    scene.write("home/src/beside/file", "secret");
+    let directory = scene.home().join("src/project");
+    fs::create_dir(&directory).expect("a workspace");
+    let sandbox = scene.accepting(scene.sandbox_at(&directory));
+    works_at(scene, &sandbox, &directory, &directory);
+    assert_eq!(scene.control(&directory, "cat ../beside/file"), "secret");
+    scene.fails(&sandbox, "cat ../beside/file");
+    if scene.has_made_world() {
+        let seen = scene.says(&sandbox, "ls -A ~; ls -A ~/src; echo x >~/y && cat ~/y");
+        assert_eq!(seen, "src\nproject\nx\n");
+        assert!(!scene.home().join("y").exists(), "the home inside is another one");
     }
 }
 
-pub(super) fn the_workspace_appears_at_its_host_path(scene: &Scene) {
-    works_at(scene, &scene.sandbox().workdir("host"), &scene.work(), &scene.work());
+/// The path is the canonical one, whichever way led to the workspace.
+pub(super) fn the_workspace_appears_at_its_path_without_links(scene: &Scene) {
+    let link = scene.dir().join("link");
+    std::os::unix::fs::symlink("work", &link).expect("a link");
+    let sandbox = scene.accepting(scene.sandbox_at(&link));
+    works_at(scene, &sandbox, &scene.work(), &scene.work());
+    assert_eq!(scene.says(&sandbox, "echo $PWD; basename \"$PWD\""), format!("{}\nwork\n", scene.work().display()));
 }
 
 pub(super) fn the_workspace_appears_at_its_host_path_below_tmp(scene: &Scene) {
@@ -98,7 +114,7 @@ fn works_below(scene: &Scene, place: &str) {
     fs::create_dir(&directory).expect("a workspace");
     let sandbox = scene.accepting(scene.sandbox_at(Path::new(&directory)));
     let result = std::panic::catch_unwind(|| {
-        works_at(scene, &sandbox.workdir("host"), Path::new(&directory), Path::new(&directory));
+        works_at(scene, &sandbox, Path::new(&directory), Path::new(&directory));
     });
     fs::remove_dir_all(&directory).expect("the workspace");
     if let Err(panic) = result {
@@ -107,9 +123,11 @@ fn works_below(scene: &Scene, place: &str) {
 }
 
 pub(super) fn the_workspace_appears_at_a_path_of_choice(scene: &Scene) {
-    let sandbox = scene.sandbox().workdir("/srv/some/where");
-    if scene.moves_paths(&sandbox) {
-        works_at(scene, &sandbox, &scene.work(), Path::new("/srv/some/where"));
+    for place in ["/workspace", "/srv/some/where"] {
+        let sandbox = scene.sandbox().workdir(place);
+        if scene.moves_paths(&sandbox) {
+            works_at(scene, &sandbox, &scene.work(), Path::new(place));
+        }
     }
 }
 
@@ -179,7 +197,7 @@ pub(super) fn a_bind_appears_inside_the_workspace(scene: &Scene) {
     scene.write("shared/file", "bound");
     scene.write("work/sub/file", "covered");
     let shared = scene.dir().join("shared");
-    let sandbox = scene.sandbox().bind(format!("{}:/workspace/sub", shared.display()));
+    let sandbox = scene.sandbox().bind(format!("{}:{}/sub", shared.display(), scene.work().display()));
     if !scene.moves_paths(&sandbox) {
         return;
     }

@@ -75,7 +75,7 @@ const ATTEMPTS: [&str; 10] = [
 
 pub(super) fn hooks_and_config_of_a_repository_hold(scene: &Scene) {
     repository(scene, &scene.work());
-    hold(scene, &scene.work().join(".git"), "/workspace/.git", &ATTEMPTS);
+    hold(scene, &scene.work().join(".git"), &scene.work().join(".git").display().to_string(), &ATTEMPTS);
     // The whole directory cannot be moved away and replaced either.
     scene.control(scene.dir(), "cp -a work/.git copy2 && mv copy2 copy3");
     scene.fails(&scene.sandbox(), "mv .git .git2");
@@ -91,7 +91,7 @@ pub(super) fn hooks_and_config_behind_a_worktree_hold(scene: &Scene) {
     scene.control(&repo, "git worktree add -q -b side ../work");
     hold(scene, &repo.join(".git"), &repo.join(".git").display().to_string(), &ATTEMPTS);
     let pointer = scene.read("work/.git");
-    scene.fails(&scene.sandbox(), "echo 'gitdir: /workspace/evil' >.git");
+    scene.fails(&scene.sandbox(), "echo 'gitdir: evil' >.git");
     scene.fails(&scene.sandbox(), "rm .git");
     assert_eq!(scene.read("work/.git"), pointer);
 }
@@ -102,7 +102,7 @@ pub(super) fn hooks_of_a_submodule_hold(scene: &Scene) {
     repository(scene, &scene.work());
     scene.control(&scene.work(), &format!("{GIT} submodule add -q ../part part && {GIT} commit -qm part"));
     let git_dir = scene.work().join(".git/modules/part");
-    hold(scene, &git_dir, "/workspace/.git/modules/part", &ATTEMPTS[..4]);
+    hold(scene, &git_dir, &git_dir.display().to_string(), &ATTEMPTS[..4]);
     let finished = scene.sh(&scene.sandbox(), "cd part && echo x >>file && git add file && git commit -qm inside");
     assert!(finished.outcome.success(), "{}", told(&finished));
 }

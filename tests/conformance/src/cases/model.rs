@@ -48,6 +48,7 @@ const VARIABLE: &str = "MODEL_VARIABLE";
 const SECRET: &str = "s3cret";
 const AGAIN: &str = "/opt/again";
 const ELSEWHERE: &str = "/opt/elsewhere";
+const MOVED: &str = "/workspace";
 /// What the whole system can read, inside and outside.
 const READABLE: &str = "/etc/passwd";
 
@@ -400,8 +401,8 @@ fn sandbox(scene: &Scene, Case { rules, actions }: &Case) -> Sandbox {
     if rules.workspace == Access::ReadOnly {
         sandbox = sandbox.read_only();
     }
-    if rules.at_own_path {
-        sandbox = sandbox.workdir("host");
+    if !rules.at_own_path && scene.has_made_world() {
+        sandbox = sandbox.workdir(MOVED);
     }
     if let Some(access) = rules.bound {
         let own = scene.dir().join("bound").display().to_string();

@@ -230,7 +230,8 @@ pub(super) fn the_system_is_read_only(scene: &Scene) {
     for place in ["/", "/usr", "/usr/bin", "/etc", "/etc/ssl", "/bin", "/var", "/run", "/dev", "/proc"] {
         scene.fails(&sandbox, &format!("echo x >{place}/{name}"));
     }
-    for change in ["rm -f /etc/passwd", "echo x >>/etc/passwd", "mv /usr /usr2", "rmdir /workspace", "chmod 777 /etc"] {
+    let workspace = format!("rmdir {}", scene.work().display());
+    for change in ["rm -f /etc/passwd", "echo x >>/etc/passwd", "mv /usr /usr2", &workspace, "chmod 777 /etc"] {
         scene.fails(&sandbox, change);
     }
     assert_eq!(scene.control(&scene.work(), &format!("echo x >{name} && cat {name}")), "x\n");

@@ -119,7 +119,7 @@ fn check(policy: &Policy, host: HostFacts, golden: ExpectFile) {
 
 fn bind(host: &str, guest: &str, access: Access) -> Sourced<Bind> {
     let (host, guest) = (HostPath::new(host).expect("a path"), GuestPath::new(guest).expect("a path"));
-    Sourced::new(Bind { host, guest, access }, Origin::Api)
+    Sourced::new(Bind { host, guest, access, optional: false }, Origin::Api)
 }
 
 /// A policy that says much.

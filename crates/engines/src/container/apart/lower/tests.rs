@@ -42,16 +42,17 @@ fn what_is_hidden_and_protected_is_a_mount_of_the_container() {
     let fitted = fitted(&Containers::DOCKER, &policy(), linux_host(1000));
     let mounts = mounts(fitted.plan(), Some(&["HOME=/root".to_owned()]), &Known);
     let users = |path: &str| From::Users(path.into());
-    assert_eq!(at(&mounts, "/workspace"), Some((&users("/home/u/repo"), false)));
-    assert_eq!(at(&mounts, "/workspace/hidden"), Some((&From::Hidden { directory: true }, true)));
-    assert_eq!(at(&mounts, "/workspace/secret"), Some((&From::Hidden { directory: false }, true)));
-    assert_eq!(at(&mounts, "/workspace/.git/config"), Some((&users("/home/u/repo/.git/config"), true)));
-    assert_eq!(at(&mounts, "/workspace/.git"), Some((&users("/home/u/repo/.git"), false)), "pinned");
+    assert_eq!(at(&mounts, "/home/u/repo"), Some((&users("/home/u/repo"), false)));
+    assert_eq!(at(&mounts, "/home/u/repo/hidden"), Some((&From::Hidden { directory: true }, true)));
+    assert_eq!(at(&mounts, "/home/u/repo/secret"), Some((&From::Hidden { directory: false }, true)));
+    assert_eq!(at(&mounts, "/home/u/repo/.git/config"), Some((&users("/home/u/repo/.git/config"), true)));
+    assert_eq!(at(&mounts, "/home/u/repo/.git"), Some((&users("/home/u/repo/.git"), false)), "pinned");
     assert_eq!(at(&mounts, "/root"), Some((&From::Memory { mode: 0o700 }, false)), "the image's home");
     assert_eq!(at(&mounts, "/usr"), None, "nothing of the host's beside an image");
     let order = |path: &str| mounts.iter().position(|mount| mount.at == Path::new(path));
     assert!(
-        order("/workspace") < order("/workspace/.git") && order("/workspace/.git") < order("/workspace/.git/config")
+        order("/home/u/repo") < order("/home/u/repo/.git")
+            && order("/home/u/repo/.git") < order("/home/u/repo/.git/config")
     );
 }
 
@@ -63,7 +64,7 @@ fn a_name_that_must_not_come_into_being_is_set_aside_at_the_end() {
     assert!(!fitted.plan().files.reserved.is_empty(), "the control");
     let plan = sweeping(fitted.plan());
     let swept = |path: &str| plan.files.swept.iter().find(|swept| swept.path.as_path() == Path::new(path));
-    let set_aside = swept("/workspace/polder.yaml").expect("what the next run would obey");
+    let set_aside = swept("/home/u/repo/polder.yaml").expect("what the next run would obey");
     assert_eq!(
         (set_aside.tree.as_path(), set_aside.relative.as_path()),
         (Path::new("/home/u/repo"), Path::new("polder.yaml"))
