@@ -9,9 +9,9 @@ mod named;
 mod state;
 
 pub use config::{ConfigFault, ConfigKey, ConfigMerge, ConfigText, merge_configs};
-pub use gitlinks::{GITLINK_MODE, gitlinks};
+pub use gitlinks::{GITLINK_MODE, IndexEntry, gitlinks, index_entries};
 pub use keys::{is_harmless_address, is_local_address, judge_key, lists_key};
-pub use layout::{GitPart, LAYOUT, LayoutRow, git_part, is_listed_part};
+pub use layout::{GitPart, LAYOUT, LayoutRow, git_part, holds_parts, is_listed_part, is_sample, is_worktree_pointer};
 pub use named::{Named, named};
 pub use state::{StateRule, is_harmless_state};
 

@@ -115,6 +115,30 @@ pub fn is_listed_part(below: &[&str]) -> bool {
     listed(below).is_some()
 }
 
+/// Whether a directory holds parts that the table lists, so that the directory itself says nothing.
+pub fn holds_parts(below: &[&str]) -> bool {
+    LAYOUT.iter().any(|row| {
+        let mut parts = row.path.split('/');
+        let leads = below.iter().all(|name| parts.next().is_some_and(|part| part != "**" && matches_name(part, name)));
+        leads && parts.next().is_some()
+    })
+}
+
+/// Whether a file is an example that `git init` copies from its templates, which git never runs.
+pub fn is_sample(below: &[&str]) -> bool {
+    matches!(below, ["hooks" | "branches" | "remotes", name] if name.ends_with(".sample"))
+}
+
+/// Whether a pointer in the git dir of a linked worktree is as `git worktree add` writes it.
+pub fn is_worktree_pointer(below: &[&str], text: &str) -> bool {
+    let line = text.trim_end_matches(['\n', '\r']);
+    match below {
+        ["commondir"] => line == "../..",
+        ["gitdir"] => line.ends_with("/.git"),
+        _ => false,
+    }
+}
+
 fn listed(below: &[&str]) -> Option<&'static LayoutRow> {
     LAYOUT.iter().find(|row| matches_path(row.path, below))
 }
@@ -157,7 +181,7 @@ fn matches_name(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{GitPart, LAYOUT, StateRule, git_part};
+    use super::{GitPart, LAYOUT, StateRule, git_part, holds_parts, is_sample, is_worktree_pointer};
 
     fn part(path: &str) -> GitPart {
         git_part(&path.split('/').collect::<Vec<_>>()).0
@@ -195,6 +219,23 @@ mod tests {
         for (path, expected) in rows {
             assert_eq!(part(path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn directories_of_listed_parts_say_nothing() {
+        for held in ["info", "objects/info", "hooks", "rebase-merge", "remotes", "refs", "worktrees"] {
+            assert!(holds_parts(&held.split('/').collect::<Vec<_>>()), "{held}");
+        }
+        assert!(!holds_parts(&["evil"]) && !holds_parts(&["config"]) && !holds_parts(&["hooks", "x"]));
+        assert!(is_sample(&["hooks", "update.sample"]) && !is_sample(&["hooks", "update"]));
+        assert!(!is_sample(&["hooks", "x", "y.sample"]));
+    }
+
+    #[test]
+    fn pointers_of_worktrees_are_as_git_writes_them() {
+        assert!(is_worktree_pointer(&["commondir"], "../..\n"));
+        assert!(is_worktree_pointer(&["gitdir"], "/srv/wt/.git\n"));
+        assert!(!is_worktree_pointer(&["commondir"], "/evil\n") && !is_worktree_pointer(&["gitdir"], "/evil"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::call::{Errno, check_fd, check_int, open_at};
 use super::mount::open_beneath;
 use polder_facts::git::{
     ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateFacts, StateRule, git_part, gitlinks,
-    is_harmless_state, judge_key, named,
+    is_harmless_state, is_sample, is_worktree_pointer, judge_key, named,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -358,10 +358,13 @@ impl<'a> Search<'a> {
     /// Follows what a configuration names, and the configurations that it includes.
     fn configuration(&mut self, file: &Path, text: &str, top: &Path) -> io::Result<()> {
         let mut waiting = VecDeque::from([(file.to_owned(), text.to_owned())]);
-        let mut looked_at = 0;
+        let mut looked_at = BTreeSet::new();
         while let Some((file, text)) = waiting.pop_front() {
-            looked_at += 1;
-            if looked_at > CONFIGS_MAX {
+            // One that includes itself says nothing new.
+            if !looked_at.insert(file.clone()) {
+                continue;
+            }
+            if looked_at.len() > CONFIGS_MAX {
                 return Err(io::Error::other(format!("`{}` includes too many files", file.display())));
             }
             for place in named(text.as_bytes()) {
@@ -520,9 +523,9 @@ fn is_harmless(trees: &[PathBuf], git_dir: &Path, below: &Path) -> io::Result<bo
         GitPart::Config => read_text(&path, CONFIG_BYTES_MAX)
             .is_some_and(|text| kind.is_file() && is_harmless_config(trees, git_dir, &text)),
         // As `git init` makes it from its templates.
-        GitPart::Obeyed if kind.is_dir() && ["hooks", "branches", "remotes"].contains(&&*parts[0]) => {
-            names(&path)?.iter().all(|(name, kind)| kind.is_file() && name.as_bytes().ends_with(b".sample"))
-        }
+        GitPart::Obeyed if kind.is_dir() && ["hooks", "branches", "remotes"].contains(&&*parts[0]) => names(&path)?
+            .iter()
+            .all(|(name, kind)| kind.is_file() && is_sample(&[parts[0].as_str(), &name.to_string_lossy()])),
         GitPart::Obeyed | GitPart::Container | GitPart::Data => false,
     })
 }
@@ -531,11 +534,7 @@ fn is_harmless(trees: &[PathBuf], git_dir: &Path, below: &Path) -> io::Result<bo
 fn is_harmless_pointer(git_dir: &Path, path: &Path, below: &Path) -> bool {
     let is_worktree = git_dir.parent().and_then(Path::file_name) == Some(OsStr::new("worktrees"));
     let Some(text) = read_text(path, POINTER_BYTES_MAX).filter(|_| is_worktree) else { return false };
-    match below.to_str() {
-        Some("commondir") => line(&text) == "../..",
-        Some("gitdir") => line(&text).ends_with("/.git"),
-        _ => false,
-    }
+    is_worktree_pointer(&[&below.to_string_lossy()], &text)
 }
 
 /// Whether no key of a configuration names a program, or a path outside of the workspace.
