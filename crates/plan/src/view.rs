@@ -424,7 +424,7 @@ impl Masks<'_> {
         let rules = [(MaskKind::Protect, &self.policy.protect), (MaskKind::Hide, &self.policy.deny_read)];
         for (kind, patterns) in rules {
             for Sourced { value: pattern, origin } in patterns {
-                if kind == MaskKind::Protect && self.is_lifted(&pattern.0) {
+                if kind == MaskKind::Protect && (self.is_lifted(&pattern.0) || self.is_judged_later(pattern, origin)) {
                     continue;
                 }
                 // A grant of a path outside of the workspace would show it, and lift nothing.
@@ -643,6 +643,13 @@ impl Masks<'_> {
         }
     }
 
+    /// Whether a configuration of git is judged key by key when a layer is applied, so that git may write
+    /// it inside: a `remote add` must not fail. A rule of the user's own holds as it is said.
+    fn is_judged_later(&self, pattern: &PathPattern, origin: &Origin) -> bool {
+        let is_layered = self.policy.workspace.value.mode != WorkspaceMode::Direct;
+        is_layered && *origin == Origin::BuiltIn && Path::new(&pattern.0).ends_with(".git/config")
+    }
+
     /// What git on the host obeys besides the two paths that the built-in list names.
     fn add_git(&mut self) {
         let built_in = |text: &str| {
@@ -667,7 +674,9 @@ impl Masks<'_> {
             self.add_git_dirs(&origin);
             return;
         }
-        for path in self.host.tree.submodules.clone() {
+        let is_layered = self.policy.workspace.value.mode != WorkspaceMode::Direct;
+        let is_judged = |path: &PathBuf| is_layered && origin == Origin::BuiltIn && path.ends_with("config");
+        for path in self.host.tree.submodules.clone().into_iter().filter(|path| !is_judged(path)) {
             self.add_path(MaskKind::Protect, &path, &origin);
         }
         // A private copy is a repository of its own, whatever the tree is.

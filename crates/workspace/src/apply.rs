@@ -10,6 +10,7 @@ mod commit;
 mod earlier;
 mod ground;
 mod left;
+mod repositories;
 mod stack;
 mod stage;
 mod undo;
@@ -17,10 +18,12 @@ mod undo;
 use crate::choose::{self, Choice, Verdict};
 use crate::content::content_mark_of;
 use crate::digest::{ContentMark, ReviewDigest};
+use crate::git::{self, GitChange};
 use crate::hunks;
 use crate::journal::{self, Journal, Record, Stage};
 use crate::known;
 use crate::lock::RunLock;
+use crate::patterns::Patterns;
 use crate::relative::Relative;
 use crate::review::{Item, Review};
 use crate::steps::{Act, Source, Steps};
@@ -62,6 +65,8 @@ impl Watch for Unwatched {
 pub struct Applied {
     /// Every change with what became of it.
     pub items: Vec<(Item, Verdict)>,
+    /// Git's state in each repository with what became of it.
+    pub git: Vec<(GitChange, Verdict)>,
     /// What was not understood.
     pub forged: Vec<crate::Forged>,
 }
@@ -174,11 +179,14 @@ impl Workspace {
             None => BTreeMap::new(),
         };
         let verdicts = choose::judge(&review, choice).map_err(|error| ApplyError::Choice(error.to_string()))?;
-        let made = made_of_hunks(&review, &verdicts, choice, &marks)?;
+        let mut made = made_of_hunks(&review, &verdicts, choice, &marks)?;
+        made.extend(configurations(&review, &verdicts, choice)?);
         let sizes: BTreeMap<Relative, u64> =
             made.iter().map(|(path, content)| (path.clone(), content.len() as u64)).collect();
         let steps = choose::steps(&review, &verdicts, &sizes, &marks);
         let failed = |source| ApplyError::NotApplied { left: Left(Vec::new()), source };
+        let git: Vec<(GitChange, Verdict)> =
+            review.git.iter().map(|change| (change.clone(), choose::git_verdict(&review, change, &verdicts))).collect();
         if !steps.is_empty() {
             let steps = Steps { token: token().map_err(failed)?, steps, owner: owner_of_new(&review).map_err(failed)? };
             let mut ground = Ground::open(self, review.sides, &steps.token).map_err(failed)?;
@@ -195,7 +203,7 @@ impl Workspace {
             self.carry_out(&mut ground, journal, record, watch)?;
             self.forget_digest().map_err(|error| ApplyError::Store(self.fault("forget the last diff of")(error)))?;
         }
-        Ok(Applied { items: review.items.into_iter().zip(verdicts).collect(), forged: review.forged })
+        Ok(Applied { git, items: review.items.into_iter().zip(verdicts).collect(), forged: review.forged })
     }
 
     /// An error, unless this is the review that a digest was printed for.
@@ -304,15 +312,16 @@ impl Workspace {
             record.left = left;
             record.stage = Stage::Applied;
         }
-        self.finish(record, watch)
+        self.finish(ground, record, watch)
     }
 
     /// The journal becomes the record for a revert, above those of the applies before it.
-    fn finish(&self, record: &Record, watch: &mut dyn Watch) -> io::Result<()> {
+    fn finish(&self, ground: &Ground, record: &Record, watch: &mut dyn Watch) -> io::Result<()> {
         let mut known = known::read(&self.place)?;
         known.extend(record.left.iter().cloned());
         watch.step("remember how paths were left")?;
         known::write(&self.place, &known)?;
+        git::note_left(&self.place, &ground.sides, &record.paths())?;
         watch.step("make place for the record")?;
         stack::push(&self.place)?;
         watch.step("close the journal")?;
@@ -331,6 +340,9 @@ impl Workspace {
         let mut back = || -> io::Result<Vec<Relative>> {
             // From here on there is only one way: what goes on with a half undone apply would take it for a done one.
             Journal::reopen(&self.place.join(JOURNAL))?.reverting()?;
+            let mut record = record.clone();
+            record.taken_back.extend(repositories::kept_objects(ground, &record)?);
+            let record = &record;
             let refused = undo::undo(ground, record, watch)?;
             ground.sync()?;
             // Dropping a second name changes a file's stamp, so the stamps are taken afterwards.
@@ -350,6 +362,8 @@ impl Workspace {
             known.extend(left.into_iter().filter(|(path, _)| !refused.contains(path)));
             watch.step("remember how paths were left")?;
             known::write(&self.place, &known)?;
+            let back = record.paths().into_iter().filter(|path| !refused.contains(path)).collect();
+            git::note_left(&self.place, &ground.sides, &back)?;
             watch.step("remove the journal")?;
             if stays {
                 // What is back is the user's again: a later revert looks only at the rest.
@@ -382,7 +396,15 @@ impl Workspace {
         watch.begins(&paths).map_err(|error| ApplyError::Store(self.fault("take back what was applied of")(error)))?;
         watch.step("open the journal").map_err(fault)?;
         std::fs::rename(&done, &active).map_err(fault)?;
+        let alone = repositories::left_alone(&self.place, &mut ground, &mut record).map_err(fault)?;
+        let mut journal = Journal::reopen(&active).map_err(fault)?;
+        journal.renewed(&record).map_err(fault)?;
+        journal.taken_back(alone.logs.iter().cloned()).map_err(fault)?;
+        journal.blocked(&alone.blocked).map_err(fault)?;
+        record.taken_back.extend(alone.logs);
+        record.blocked = alone.blocked;
         record.stage = Stage::Reverting;
+        let paths = record.paths();
         let refused = self.take_back(&mut ground, &record, watch)?;
         self.forget_digest().map_err(|error| ApplyError::Store(self.fault("forget the last diff of")(error)))?;
         let restored = paths.into_iter().filter(|path| !refused.contains(path)).collect();
@@ -448,6 +470,20 @@ fn made_of_hunks(
         }
     }
     Ok(made)
+}
+
+/// The host's configurations of git with the harmless keys of the layer's, unless all keys were asked for.
+fn configurations(
+    review: &Review,
+    verdicts: &[Verdict],
+    choice: &Choice,
+) -> Result<BTreeMap<Relative, Vec<u8>>, ApplyError> {
+    let wrong = |error: io::Error| ApplyError::Choice(error.to_string());
+    let whole = Patterns::new(&choice.include_held).map_err(wrong)?;
+    let taken = review.items.iter().zip(verdicts).filter(|(_, verdict)| **verdict == Verdict::Taken);
+    let texts = taken.filter_map(|(item, _)| Some((&item.change.path, item.git.as_ref()?.text.as_ref()?)));
+    let texts = texts.filter(|(path, _)| !whole.has(path));
+    Ok(texts.map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect())
 }
 
 /// A mark that no other apply has.

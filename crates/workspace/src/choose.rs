@@ -2,6 +2,7 @@
 
 use crate::change::{Change, Node, NodeKind, What};
 use crate::digest::{ContentMark, ReviewDigest};
+use crate::git::{ContainedPath, GitChange};
 use crate::known::Stamp;
 use crate::patterns::Patterns;
 use crate::relative::Relative;
@@ -75,10 +76,101 @@ pub(crate) fn judge(review: &Review, choice: &Choice) -> io::Result<Vec<Verdict>
             }
         })
         .collect();
+    for change in &review.git {
+        let members = members(review, change);
+        let of_whole = whole(review, change, &members, &verdicts, &held, &force);
+        members.iter().for_each(|index| verdicts[*index] = of_whole.clone());
+    }
     take_parents(&review.items, &mut verdicts, stands);
     keep_full_directories(review, &mut verdicts);
     keep_what_is_not_replaced(&review.items, &mut verdicts);
+    for change in &review.git {
+        let members = members(review, change);
+        let forced = members.iter().all(|index| force.has(&review.items[*index].change.path));
+        if let Some(verdict) = torn(review, change, &members, &verdicts, forced) {
+            members.iter().for_each(|index| verdicts[*index] = verdict.clone());
+        }
+    }
+    keep_full_directories(review, &mut verdicts);
     Ok(verdicts)
+}
+
+/// The verdict on git's state in a repository: that of any of its parts.
+pub(crate) fn git_verdict(review: &Review, change: &GitChange, verdicts: &[Verdict]) -> Verdict {
+    members(review, change).first().map_or(Verdict::NotChosen, |index| verdicts[*index].clone())
+}
+
+/// The items that are parts of git's state in a repository.
+fn members(review: &Review, change: &GitChange) -> Vec<usize> {
+    let is_member = |item: &Item| item.git.as_ref().is_some_and(|member| member.repository == change.repository);
+    let numbered = review.items.iter().enumerate();
+    numbered.filter(|(_, item)| is_member(item)).map(|(index, _)| index).collect()
+}
+
+/// What becomes of git's state as a whole, before other changes are looked at.
+fn whole(
+    review: &Review,
+    change: &GitChange,
+    members: &[usize],
+    verdicts: &[Verdict],
+    held: &Patterns,
+    force: &Patterns,
+) -> Verdict {
+    let path = |index: &usize| &review.items[*index].change.path;
+    if let Some(Verdict::Refused(why)) =
+        members.iter().map(|index| &verdicts[*index]).find(|verdict| matches!(verdict, Verdict::Refused(_)))
+    {
+        return Verdict::Refused(why.clone());
+    }
+    let chosen = members.iter().filter(|index| verdicts[**index] != Verdict::NotChosen).count();
+    if chosen == 0 {
+        return Verdict::NotChosen;
+    }
+    let shown = crate::visible_name(change.repository.as_os_str().as_encoded_bytes());
+    if chosen < members.len() {
+        return Verdict::Refused(format!("git's state is applied as a whole: name `{shown}`"));
+    }
+    if let Some(why) = &change.refused {
+        return Verdict::Refused(why.clone());
+    }
+    if let Some(why) = change.conflict.as_ref().filter(|_| !members.iter().all(|index| force.has(path(index)))) {
+        return Verdict::Conflict(why.clone());
+    }
+    if let Some(why) = change.held.as_ref().filter(|_| !members.iter().all(|index| held.has(path(index)))) {
+        return Verdict::Held(why.clone());
+    }
+    let contained: Vec<&ContainedPath> = change.contained.iter().filter(|one| !held.has(&one.path)).collect();
+    match contained.first() {
+        None => Verdict::Taken,
+        Some(ContainedPath { path, why }) => {
+            let path = crate::visible_name(path.as_path().as_os_str().as_encoded_bytes());
+            let more = match contained.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            Verdict::Held(format!("the commits contain `{path}`{more}, which is held back: {why}"))
+        }
+    }
+}
+
+/// Why git's state is not taken although nothing stands against it: its commits change a path of the tree
+/// that is not applied, and the tree would look as if the user had taken the change back.
+fn torn(review: &Review, change: &GitChange, members: &[usize], verdicts: &[Verdict], forced: bool) -> Option<Verdict> {
+    let own = members.iter().map(|index| &verdicts[*index]).find(|verdict| **verdict != Verdict::Taken);
+    if let Some(verdict) = own {
+        return Some(verdict.clone());
+    }
+    let tracked = |item: &Item| item.git.is_none() && item.change.paths().any(|path| change.tracked.contains(path));
+    let mut left =
+        review.items.iter().zip(verdicts).filter(|(item, verdict)| tracked(item) && **verdict != Verdict::Taken);
+    let (item, verdict) = left.next().filter(|_| !forced)?;
+    let path = crate::visible_name(item.change.path.as_path().as_os_str().as_encoded_bytes());
+    Some(match verdict {
+        Verdict::Held(why) => Verdict::Held(format!("the commits contain `{path}`, which is held back: {why}")),
+        Verdict::Taken | Verdict::NotChosen | Verdict::Conflict(_) | Verdict::Refused(_) => {
+            Verdict::Conflict(format!("the commits contain `{path}`, which is not applied"))
+        }
+    })
 }
 
 /// Why a rename is not taken of which one end was asked for.
@@ -98,7 +190,7 @@ fn against(item: &Item, include_held: bool, force: bool) -> Option<Verdict> {
     if let Some(why) = item.conflict.as_ref().filter(|_| !force) {
         return Some(Verdict::Conflict(why.clone()));
     }
-    item.held.filter(|_| !include_held).map(|why| Verdict::Held(why.to_owned()))
+    item.held.as_ref().filter(|_| !include_held).map(|why| Verdict::Held(why.clone()))
 }
 
 /// A new file needs the new directories above it; where one of them is not taken, neither is the file.
@@ -281,13 +373,67 @@ pub(crate) fn steps(
     }
     gone.sort_by(|a, b| b.path.cmp(&a.path));
     late.reverse();
+    let ranks: BTreeMap<Relative, GitRank> =
+        taken().filter_map(|item| Some((item.change.path.clone(), git_rank(item)?))).collect();
+    // What git's refs still need goes last, unless something takes its place.
+    let makes_way = |step: &Step| come.iter().any(|other: &Step| other.path.is_within(&step.path));
+    let (gone, of_git): (Vec<Step>, Vec<Step>) =
+        gone.into_iter().partition(|step| !ranks.contains_key(&step.path) || makes_way(step));
     let mut steps = early;
     steps.extend(gone);
     let first = steps.len();
     steps.extend(come);
     nest(&mut steps, first);
+    in_order_of_git(&mut steps, first, &ranks);
+    steps.extend(of_git);
     steps.extend(late);
     steps
+}
+
+/// In which order parts of git's state are put in place: each needs those before it, so that a kill at
+/// any step leaves a repository whose refs and index have their objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum GitRank {
+    Objects,
+    /// A pack is found by its index.
+    PackIndex,
+    Other,
+    Refs,
+    Index,
+    Head,
+}
+
+fn git_rank(item: &Item) -> Option<GitRank> {
+    let member = item.git.as_ref()?;
+    let below = item.change.path.as_path().strip_prefix(&member.repository).ok()?;
+    let has = |name: &str| below.iter().any(|part| part == name);
+    let name = item.change.path.name();
+    Some(match below.iter().next() {
+        _ if has("objects") && name.as_encoded_bytes().ends_with(b".idx") => GitRank::PackIndex,
+        _ if has("objects") => GitRank::Objects,
+        _ if has("refs") && !has("logs") || name == "packed-refs" => GitRank::Refs,
+        _ if name == "index" => GitRank::Index,
+        _ if name == "HEAD" && !has("logs") => GitRank::Head,
+        _ => GitRank::Other,
+    })
+}
+
+/// Brings steps from `first` on into the order of git's parts, behind all other files. What lies in a new
+/// directory stays with it.
+fn in_order_of_git(steps: &mut Vec<Step>, first: usize, ranks: &BTreeMap<Relative, GitRank>) {
+    let top = |step: &Step, index: usize| step.within.unwrap_or(index);
+    let mut order: Vec<usize> = (first..steps.len()).collect();
+    order.sort_by_key(|index| {
+        let top = top(&steps[*index], *index);
+        (ranks.get(&steps[top].path).copied(), *index)
+    });
+    let place: BTreeMap<usize, usize> =
+        order.iter().enumerate().map(|(position, index)| (*index, first + position)).collect();
+    let mut sorted: Vec<Step> = order.iter().map(|index| steps[*index].clone()).collect();
+    for step in &mut sorted {
+        step.within = step.within.map(|top| place[&top]);
+    }
+    steps.splice(first.., sorted);
 }
 
 /// What lies in a new directory is made in it before the directory is put in place.

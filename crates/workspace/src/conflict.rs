@@ -29,7 +29,7 @@ pub(crate) struct Since<'a> {
 
 impl Since<'_> {
     /// From when on a change of the host counts as later. In doubt it does.
-    fn moment(&self) -> Moment {
+    pub(crate) fn moment(&self) -> Moment {
         self.began.moment_on(self.file_system)
     }
 
@@ -112,6 +112,11 @@ pub(crate) fn conflict(change: &Change, since: Since<'_>, moved: &BTreeMap<Relat
     let replaces =
         change.before.as_ref().is_some_and(|node| since.known.get(&change.path) != Some(&Some(Stamp::of(&node.stat))));
     own_conflict(change, since, moved).or_else(|| change.paths().find_map(|path| above(path, replaces, moved)))
+}
+
+/// Whether the host put another directory above a change.
+pub(crate) fn displaced(change: &Change, moved: &BTreeMap<Relative, Moved>) -> Option<String> {
+    change.paths().find_map(|path| above(path, false, moved))
 }
 
 /// What stands against changes in a directory that the host put there: against all of them, or against those that replace

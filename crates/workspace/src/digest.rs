@@ -77,6 +77,14 @@ impl Review {
             all.item(item, mark.as_ref());
             contents.extend(mark.map(|mark| (item.change.path.clone(), mark)));
         }
+        all.number(self.git.len() as u64);
+        for change in &self.git {
+            all.bytes(change.repository.as_os_str().as_encoded_bytes());
+            let [held, conflict, refused] = [&change.held, &change.conflict, &change.refused];
+            [held, conflict, refused].into_iter().for_each(|why| all.text(why.as_deref()));
+            all.number(change.contained.len() as u64);
+            change.contained.iter().for_each(|contained| all.path(&contained.path));
+        }
         all.number(self.forged.len() as u64);
         for forged in &self.forged {
             all.path(&forged.path);
@@ -165,7 +173,7 @@ impl Fields {
     }
 
     fn item(&mut self, item: &Item, mark: Option<&ContentMark>) {
-        let Item { change, held, held_at, conflict, refused, hidden, stripped, note } = item;
+        let Item { change, held, held_at, conflict, refused, hidden, stripped, note, git } = item;
         let Change { path, what, before, after, copied_from_tree: _ } = change;
         self.path(path);
         self.text(Some(what.name()));
@@ -175,7 +183,7 @@ impl Fields {
         self.node(before.as_ref());
         self.node(after.as_ref());
         self.bytes(mark.map_or(&[], |mark| mark.as_slice()));
-        self.text(*held);
+        self.text(held.as_deref());
         self.number(held_at.len() as u64);
         held_at.iter().for_each(|path| self.path(path));
         self.text(conflict.as_deref());
@@ -183,5 +191,8 @@ impl Fields {
         self.number(u64::from(*hidden));
         self.number(u64::from(stripped.unwrap_or(0)));
         self.text(*note);
+        let text = git.as_ref().and_then(|member| member.text.as_deref());
+        self.number(u64::from(git.is_some()));
+        self.text(text);
     }
 }

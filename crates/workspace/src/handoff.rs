@@ -47,7 +47,7 @@ pub enum Content<'a> {
 pub fn held_back(seen: Seen<'_>) -> Option<&'static str> {
     let parts: Vec<String> = seen.path.components().map(spelling::plain).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    if let Some(why) = git::git(&parts, seen.link) {
+    if let Some(why) = git::git(&parts) {
         return Some(why);
     }
     RULES.iter().find(|rule| applies(rule, &parts, seen)).map(|rule| rule.why)

@@ -41,6 +41,10 @@ enum Entry {
         ready: Vec<Option<Stamp>>,
         left: Vec<(Relative, Option<Stamp>)>,
     },
+    /// These paths stay, because the host worked on the repository that they are a part of.
+    Blocked {
+        paths: Vec<Relative>,
+    },
     Reverting,
     /// These paths are back to what they were, and are none of this apply any more.
     TakenBack {
@@ -67,12 +71,21 @@ pub(crate) struct Record {
     pub(crate) stage: Stage,
     /// Paths that were taken back already, when others could not be.
     pub(crate) taken_back: BTreeSet<Relative>,
+    /// Paths that are not taken back by the revert that is under way.
+    pub(crate) blocked: BTreeSet<Relative>,
 }
 
 impl Record {
     /// An apply of which nothing is done yet.
     pub(crate) fn planned(steps: Steps) -> Self {
-        Self { steps, ready: Vec::new(), left: Vec::new(), stage: Stage::Planned, taken_back: BTreeSet::new() }
+        Self {
+            steps,
+            ready: Vec::new(),
+            left: Vec::new(),
+            stage: Stage::Planned,
+            taken_back: BTreeSet::new(),
+            blocked: BTreeSet::new(),
+        }
     }
 
     /// The paths that it is about.
@@ -127,6 +140,11 @@ impl Journal {
     /// Says which paths are back to what they were, where others are not.
     pub(crate) fn taken_back(&mut self, paths: impl Iterator<Item = Relative>) -> io::Result<()> {
         write(&self.file, &Entry::TakenBack { paths: paths.collect() })
+    }
+
+    /// Says which paths a revert leaves alone, as a whole. What an earlier one said does not count any more.
+    pub(crate) fn blocked(&mut self, paths: &BTreeSet<Relative>) -> io::Result<()> {
+        write(&self.file, &Entry::Blocked { paths: paths.iter().cloned().collect() })
     }
 
     pub(crate) fn reverting(&mut self) -> io::Result<()> {
@@ -191,6 +209,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Record>> {
                 record.left = left;
             }
             (Entry::TakenBack { paths }, Some(record)) => record.taken_back.extend(paths),
+            (Entry::Blocked { paths }, Some(record)) => record.blocked = paths.into_iter().collect(),
             (Entry::Reverting, Some(record)) => record.stage = Stage::Reverting,
             _ => return Err(wrong("has its lines in no order that can be")),
         }

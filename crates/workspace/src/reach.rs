@@ -9,7 +9,9 @@ use crate::handoff::{Content, Seen, held_back};
 use crate::read::{is_absent, open_host_file};
 use crate::relative::Relative;
 use crate::sides::Sides;
-use polder_facts::git::{Named, named};
+use polder_facts::git::{GitFacts, Named, named};
+use polder_sys::facts::linked_worktree;
+use polder_sys::repository::survey;
 use polder_sys::tree::{self, Kind};
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -21,7 +23,6 @@ use std::path::{Path, PathBuf};
 const BY_LINK: &str = "a link of the tree leads to it from a name that the host executes";
 const BY_GIT: &str = "git's configuration names it, and git runs or follows it";
 const BY_CARGO: &str = "the manifest names it as build script, which runs when the project is only checked";
-const BARE: &str = "it lies in a bare repository, from which git takes commands";
 
 /// Links that are followed one after the other; the kernel follows as many.
 const LINKS_MAX: usize = 40;
@@ -59,13 +60,13 @@ pub(crate) fn reached(sides: &Sides, root: &Path, changes: &[Change]) -> io::Res
         while directories.insert(above.to_owned()) {
             above = above.parent().unwrap_or(Path::new(""));
         }
-        search.bare(path)?;
     }
     for directory in &directories {
         search.directory(directory, 0)?;
         search.configuration(directory)?;
         search.build_script(directory)?;
     }
+    search.surveyed()?;
     let Search { found, files, .. } = search;
     Ok(Reached { places: found, files })
 }
@@ -195,7 +196,9 @@ impl Search<'_> {
                         let beside = file.parent().unwrap_or(Path::new(""));
                         waiting.extend(self.follow(beside, OsStr::from_bytes(place), BY_GIT)?);
                     }
-                    Named::InTree(place) | Named::Hooks(place) | Named::Repository(place) => {
+                    // What lies in a repository is judged by its place.
+                    Named::Repository(_) => {}
+                    Named::InTree(place) | Named::Hooks(place) => {
                         drop(self.follow(path, OsStr::from_bytes(place), BY_GIT)?);
                     }
                     Named::Word(word) | Named::Program(word) => {
@@ -246,19 +249,14 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// A repository without a tree, whatever its directory is called.
-    fn bare(&mut self, path: &Relative) -> io::Result<()> {
-        let parent = path.parent();
-        let place = match path.name().as_bytes() {
-            b"config" => parent,
-            _ if parent.file_name() == Some(OsStr::new("hooks")) => parent.parent().unwrap_or(Path::new("")),
-            _ => return Ok(()),
-        };
-        let Some(opened) = self.open(place)? else { return Ok(()) };
-        let has = |name: &str| tree::stat(opened.as_fd(), OsStr::new(name)).is_ok();
-        if has("HEAD") && has("objects") {
-            self.found.push((path.clone(), BARE));
-        }
+    /// What the repositories of the tree lead to, wherever the changes are: the analysis of `direct`.
+    fn surveyed(&mut self) -> io::Result<()> {
+        let linked = linked_worktree(self.root);
+        let mut trees = vec![self.root.to_owned()];
+        trees.extend(linked.into_iter().flat_map(|linked| [linked.common_dir, linked.git_dir]));
+        let GitFacts { dirs: _, pointers: _, reached, missing } = survey(&trees)?;
+        let below = reached.iter().chain(&missing).filter_map(|path| path.strip_prefix(self.root).ok());
+        self.found.extend(below.filter_map(|path| Some((Relative::new(path).ok()?, BY_GIT))));
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use crate::compare::Repository;
 use crate::conflict::{Moved, Since, conflict, doubt, moved, unsettled};
 use crate::content::read_bounded;
 use crate::digest::Digested;
+use crate::git::{self, GitChange, GitContext, GitJudged, GitMember};
 use crate::handoff::{self, Content, Seen, held_back};
 use crate::hunks::{Hunk, hunks, is_binary};
 use crate::known::Known;
@@ -22,8 +23,10 @@ use crate::{choose, compare, known, onto, renames};
 use polder_sys::tree;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 /// Larger files are compared, but not shown line by line.
 pub(crate) const SHOWN_BYTES_MAX: u64 = 2 << 20;
@@ -31,8 +34,10 @@ pub(crate) const SHOWN_BYTES_MAX: u64 = 2 << 20;
 /// What a layer changes, judged.
 #[derive(Debug)]
 pub struct Review {
-    /// The changes, in the order of their paths.
+    /// The changes, in the order of their paths. Those that are parts of git's state are among them.
     pub items: Vec<Item>,
+    /// Git's state, one change per repository.
+    pub git: Vec<GitChange>,
     /// What was not understood, and is never applied.
     pub forged: Vec<Forged>,
     pub(crate) sides: Sides,
@@ -47,7 +52,7 @@ pub struct Item {
     /// The change.
     pub change: Change,
     /// Why the host would execute it later.
-    pub held: Option<&'static str>,
+    pub held: Option<String>,
     /// The paths of the change for which that is so: a rename has two.
     pub held_at: Vec<Relative>,
     /// What the host did to the path since the run began.
@@ -60,6 +65,8 @@ pub struct Item {
     pub stripped: Option<u32>,
     /// What a reviewer should know about it, although nothing stands against it.
     pub note: Option<&'static str>,
+    /// It is a part of git's state, and is applied or held with the rest of it.
+    pub git: Option<GitMember>,
 }
 
 /// A change of content, as it can be shown.
@@ -83,8 +90,17 @@ impl Workspace {
         let sides = self.sides()?;
         let hidden = Patterns::new(&self.about.hidden).map_err(self.fault("read the hidden paths of"))?;
         let known = known::read(&self.place).map_err(self.fault("read what is known about"))?;
-        let (found, apart) = self.compared(&sides, &known).map_err(self.fault("compare"))?;
         let file_system = tree::file_system(sides.tree.as_fd()).map_err(self.fault("look at the tree of"))?;
+        let began = self.about.began;
+        let (mut found, apart) = self.compared(&sides, &known).map_err(self.fault("compare"))?;
+        let mut in_git = git::judge_all(&self.place, &sides, &found.changes, began.moment_on(file_system))
+            .map_err(self.fault("look at the repositories of"))?;
+        let of_git: Vec<Change> =
+            found.changes.iter().filter(|change| in_git.paths.contains_key(&change.path)).cloned().collect();
+        found.changes.retain(|change| !in_git.paths.contains_key(&change.path));
+        renames::pair(&mut found.changes, sides.layer.as_fd(), sides.tree.as_fd()).map_err(self.fault("compare"))?;
+        found.changes.extend(of_git.iter().cloned());
+        found.changes.sort_by(|a, b| a.path.cmp(&b.path));
         let deleted: BTreeSet<u64> = found
             .changes
             .iter()
@@ -103,7 +119,6 @@ impl Workspace {
         // What nobody saw is in doubt.
         let sighted = sighted.unwrap_or_else(Sightings::none);
         let root = tree::stat_of(sides.tree.as_fd()).map_err(self.fault("look at the tree of"))?;
-        let began = self.about.began;
         let unsettled = unsettled(&found, &root, began.moment_on(file_system));
         let (known, sighted, unsettled, deleted) = (&known, &sighted, &unsettled, &deleted);
         let since = Since { began, file_system, known, sighted, unsettled, deleted, too_many_copies };
@@ -111,14 +126,31 @@ impl Workspace {
             reach::reached(&sides, &self.about.root, &found.changes).map_err(self.fault("look for links in"))?;
         let moved = moved(&found, since);
         let against = Against { since, moved: &moved, apart: apart.as_ref(), hidden: &hidden, reached: &reached };
-        let items = found.changes.into_iter().map(|change| judge(change, against, &sides)).collect();
-        Ok(Review { items, forged: found.forged, sides, hidden, digested: OnceCell::new() })
+        let held_for = |path: &Relative, target: Option<&OsStr>, before: Content<'_>, after: Content<'_>| {
+            held_at(path, target, &reached, || (before, after)).map(str::to_owned)
+        };
+        let context = GitContext {
+            store: &self.place,
+            sides: &sides,
+            since,
+            moved: &moved,
+            apart: apart.as_ref(),
+            forged: found.forged.iter().map(|forged| &forged.path).collect(),
+            held_for: &held_for,
+        };
+        let git = context.states(&of_git, &mut in_git).map_err(self.fault("look at the repositories of"))?;
+        let judge = |change: Change| match in_git.paths.get(&change.path) {
+            Some(GitJudged::Left) => None,
+            judged => Some(judge(change, judged, against, &sides)),
+        };
+        let items = found.changes.into_iter().filter_map(judge).collect();
+        Ok(Review { items, git, forged: found.forged, sides, hidden, digested: OnceCell::new() })
     }
 
     /// What the layer changes, as changes of the tree; and for a copy, where tree and copy have come apart.
     fn compared(&self, sides: &Sides, known: &Known) -> io::Result<(Changes, Option<BTreeMap<Relative, Apart>>)> {
         let (layer, tree) = (sides.layer.as_fd(), sides.tree.as_fd());
-        let (mut found, apart) = match &sides.base {
+        let (found, apart) = match &sides.base {
             None => (compare::compare(layer, tree, Repository::Trees)?, None),
             Some(base) => {
                 let Changes { changes, forged, shared } = compare::compare(layer, base.as_fd(), Repository::Own)?;
@@ -127,8 +159,6 @@ impl Workspace {
                 (Changes { changes, forged, shared }, Some(apart))
             }
         };
-        renames::pair(&mut found.changes, layer, tree)?;
-        found.changes.sort_by(|a, b| a.path.cmp(&b.path));
         Ok((found, apart))
     }
 }
@@ -145,7 +175,7 @@ struct Against<'a> {
     reached: &'a Reached,
 }
 
-fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
+fn judge(change: Change, in_git: Option<&GitJudged>, against: Against<'_>, sides: &Sides) -> Item {
     let Against { since, moved, apart, hidden, reached } = against;
     let hides = change.paths().any(|path| hidden.has(path));
     let parted = apart.map(|apart| change.paths().find_map(|path| apart.get(path)));
@@ -167,40 +197,67 @@ fn judge(change: Change, against: Against<'_>, sides: &Sides) -> Item {
         Some(NodeKind::Symlink(target)) => Some(target.as_os_str()),
         Some(NodeKind::File | NodeKind::Directory | NodeKind::Special(_)) | None => None,
     };
-    let held_for = |path: &Relative| {
-        if let Some(why) =
-            reached.why(path, link.is_some()).or_else(|| link.and_then(|target| handoff::leads_out(path, target)))
-        {
-            return Some(why);
-        }
-        let link = link.is_some();
-        if !handoff::wants_content(path) {
-            return held_back(Seen { path, link, before: Content::Unknown, after: Content::Unknown });
-        }
-        let (before, after) = contents(&change, sides);
-        let before = as_content(before.as_ref().map(Option::as_deref));
-        let after = as_content(after.as_ref().map(Option::as_deref));
-        // Each end of a rename by itself: at one of them something goes, at the other something comes.
-        let (before, after) = match &change.what {
-            What::Renamed { from } if path == from => (before, Content::Absent),
-            What::Renamed { .. } => (Content::Absent, after),
-            What::Added | What::Deleted | What::Modified | What::Mode | What::Type | What::Target => (before, after),
-        };
-        held_back(Seen { path, link, before, after })
+    let (before, after) = match in_git.is_none() && change.paths().any(handoff::wants_content) {
+        true => contents(&change, sides),
+        false => (None, None),
     };
-    let whys: Vec<_> = change.paths().filter_map(|path| Some((path.clone(), held_for(path)?))).collect();
-    let held = whys.first().map(|(_, why)| *why);
+    let held_for = |path: &Relative| {
+        let sides = || {
+            let before = as_content(before.as_ref().map(Option::as_deref));
+            let after = as_content(after.as_ref().map(Option::as_deref));
+            // Each end of a rename by itself: at one of them something goes, at the other something comes.
+            match &change.what {
+                What::Renamed { from } if path == from => (before, Content::Absent),
+                What::Renamed { .. } => (Content::Absent, after),
+                What::Added | What::Deleted | What::Modified | What::Mode | What::Type | What::Target => {
+                    (before, after)
+                }
+            }
+        };
+        held_at(path, link, reached, sides)
+    };
+    let (git, whys): (_, Vec<(Relative, String)>) = match in_git {
+        None => {
+            let whys = change.paths().filter_map(|path| Some((path.clone(), held_for(path)?.to_owned())));
+            (None, whys.collect())
+        }
+        Some(GitJudged::Held(why)) => (None, vec![(change.path.clone(), why.clone())]),
+        Some(GitJudged::Changed) => (None, vec![(change.path.clone(), "git takes commands from it".to_owned())]),
+        Some(GitJudged::Member(member) | GitJudged::Stops(member, _)) => (Some(member.clone()), Vec::new()),
+        Some(GitJudged::Left) => (None, Vec::new()),
+    };
+    let held = whys.first().map(|(_, why)| why.clone());
     let held_at = whys.into_iter().map(|(path, _)| path).collect();
     let conflict = match parted {
+        // What git's state is in conflict with is told of the whole.
+        _ if git.is_some() => None,
         None => conflict(&change, since, moved),
         Some(parted) => parted.map(|parted| parted.why().to_owned()),
     };
     let stripped = stripped(&change);
     // What the tree has there and the copy had not, the command could not see.
     let hidden = hides || matches!(parted, Some(Some(Apart::Unseen | Apart::Full)));
-    let doubt = parted.is_none().then(|| doubt(&change, since)).flatten();
+    let doubt = (parted.is_none() && git.is_none()).then(|| doubt(&change, since)).flatten();
     let note = doubt.or_else(|| change.paths().find_map(handoff::noted));
-    Item { held, held_at, conflict, refused, hidden, stripped, note, change }
+    Item { held, held_at, conflict, refused, hidden, stripped, note, git, change }
+}
+
+/// Why the host would execute what comes to a path, if it would.
+fn held_at<'a>(
+    path: &Relative,
+    link: Option<&OsStr>,
+    reached: &Reached,
+    contents: impl FnOnce() -> (Content<'a>, Content<'a>),
+) -> Option<&'static str> {
+    let leads = || link.and_then(|target| handoff::leads_out(path, target));
+    reached.why(path, link.is_some()).or_else(leads).or_else(|| {
+        let link = link.is_some();
+        let (before, after) = match handoff::wants_content(path) {
+            true => contents(),
+            false => (Content::Unknown, Content::Unknown),
+        };
+        held_back(Seen { path, link, before, after })
+    })
 }
 
 fn as_content(side: Option<Option<&[u8]>>) -> Content<'_> {
@@ -255,6 +312,24 @@ impl Review {
         let patterns = Patterns::new(patterns).map_err(named)?;
         let chosen = |item: &&Item| patterns.is_empty() || item.change.paths().any(|path| patterns.has(path));
         Ok(self.items.iter().filter(chosen).collect())
+    }
+
+    /// The items that these patterns name and that are not a part of git's state.
+    pub fn files(&self, patterns: &[String]) -> Result<Vec<&Item>, StoreError> {
+        Ok(self.only(patterns)?.into_iter().filter(|item| item.git.is_none()).collect())
+    }
+
+    /// Git's state of which these patterns name a part; all, if there are none.
+    pub fn git_changes(&self, patterns: &[String]) -> Result<Vec<&GitChange>, StoreError> {
+        let named: BTreeSet<&Path> =
+            self.only(patterns)?.into_iter().filter_map(|item| Some(item.git.as_ref()?.repository.as_path())).collect();
+        Ok(self.git.iter().filter(|change| named.contains(change.repository.as_path())).collect())
+    }
+
+    /// The paths of git's state in a repository.
+    pub fn git_paths(&self, change: &GitChange) -> impl Iterator<Item = &Relative> {
+        let is_member = |item: &&Item| item.git.as_ref().is_some_and(|member| member.repository == change.repository);
+        self.items.iter().filter(is_member).map(|item| &item.change.path)
     }
 
     /// What would become of every change if all of them were asked for, with what this choice forces and includes.

@@ -8,6 +8,7 @@ use polder_sys::tree;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 /// Layer and tree. What the paths mean can change; what these mean cannot.
@@ -17,6 +18,8 @@ pub(crate) struct Sides {
     pub(crate) tree: OwnedFd,
     /// What the command saw below its layer, where that is a copy.
     pub(crate) base: Option<OwnedFd>,
+    /// The path of the tree, for what names it absolutely.
+    pub(crate) root: PathBuf,
 }
 
 impl Workspace {
@@ -31,7 +34,7 @@ impl Workspace {
             Mode::Cow => None,
             Mode::Worktree => Some(tree::open_root(&self.base()).map_err(self.fault("open the copy of"))?),
         };
-        Ok(Sides { layer, tree: root, base })
+        Ok(Sides { layer, tree: root, base, root: self.about.root.clone() })
     }
 
     /// Whether the tree is no more, or another one is at its path. One that cannot be looked at is there.

@@ -6,6 +6,7 @@
 
 use crate::about::{Began, Mode};
 use crate::compare::{CHANGES_MAX, DEPTH_MAX, at};
+use crate::git;
 use crate::read::is_whiteout;
 use crate::relative::Relative;
 use crate::sides::Sides;
@@ -98,7 +99,8 @@ impl Workspace {
         if self.about.mode != Mode::Cow {
             return Ok(());
         }
-        let Sides { layer, tree, base: _ } = self.sides().map_err(io::Error::other)?;
+        let sides = self.sides().map_err(io::Error::other)?;
+        let Sides { layer, tree, base: _, root: _ } = &sides;
         let (earlier, since) = match Sightings::read(&self.place)? {
             Some(earlier) => (earlier, since),
             // Nobody knows who wrote what, so all of it is judged from the beginning on.
@@ -108,6 +110,7 @@ impl Workspace {
         let mut look = Look { since, earlier: &earlier, seen: BTreeMap::new() };
         look.directory(layer.as_fd(), tree.as_fd(), None, 0)?;
         let seen = Sightings(look.seen);
+        git::note_run(&self.place, &sides, since)?;
         if seen == earlier { Ok(()) } else { seen.write(&self.place) }
     }
 }

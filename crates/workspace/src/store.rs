@@ -4,6 +4,7 @@
 
 use crate::about::{About, Began, Keep, Mode};
 use crate::branch::copy_layer;
+use crate::git;
 use crate::known;
 use crate::leftover;
 use crate::lock::{self, Asked, RunLock};
@@ -378,6 +379,7 @@ impl Store {
                 copy_layer(before.open_layer()?, layer)?;
                 known::copy(&before.place, &place)?;
                 sighted::copy(&before.place, &place)?;
+                git::copy_base(&before.place, &place)?;
             }
             // The root of the layer is what the command sees as the root of the tree.
             tree::change_mode(own.as_fd(), OsStr::new(UPPER), tree.mode)?;

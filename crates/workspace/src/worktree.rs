@@ -22,6 +22,7 @@ pub use git::Git;
 
 pub(crate) use capture::{capture_into, survey_into};
 pub(crate) use record::{Record, read as read_record, write as write_record};
+pub(crate) use refs::{is_name as is_ref_name, is_object};
 
 /// The private copy, in the directory of its workspace.
 pub(crate) const BASE: &str = "base";

@@ -23,7 +23,7 @@ const SETUP: &str = "git config --global user.name A; git config --global user.e
     git config --global protocol.file.allow always; git config --global init.defaultBranch main
     git init -q . && echo one >file && git add . && git commit -qm first";
 
-const HOOK: &str = "printf '#!/bin/sh\\nBOOM\\n' >HOOKFILE; chmod 755 HOOKFILE";
+const HOOK: &str = "mkdir -p $(dirname HOOKFILE); printf '#!/bin/sh\\nBOOM\\n' >HOOKFILE; chmod 755 HOOKFILE";
 
 const WAYS: &[GitWay] = &[
     GitWay {
@@ -444,6 +444,39 @@ fn held(way: &GitWay, engine: &str) -> Result<(), String> {
     }
 }
 
+/// Ways that do not come to a run. A copy is made of a repository in which nothing is under way and whose
+/// `.git` leads back; a protected path that is a symlink is refused.
+const REFUSED: [(&str, &str); 4] = [
+    ("--cow", "hooks-are-a-link"),
+    ("--worktree", "rebase-todo-of-the-user"),
+    ("--worktree", "separate-git-dir"),
+    ("--worktree", "pointer-replaced"),
+];
+
+/// Whether the host's git runs nothing of a text that ran on a layer or a copy which was applied: all of
+/// it that is not held back.
+fn held_at_apply(way: &GitWay, mode: &str) -> Result<(), String> {
+    let place = prepared(way);
+    let config = "git config --global user.name A; git config --global user.email a@example.com
+        git config --global protocol.file.allow always; git config --global init.defaultBranch main";
+    let script = text(&place, &format!("{config}\n{}", way.inside));
+    let run = place.says(&["run", mode, "--workspace", "w", "--", "sh", "-c", &script]);
+    if run.code == 125 {
+        let is_known = REFUSED.iter().any(|(known, name)| *known == mode && way.name.starts_with(name));
+        return if is_known { Ok(()) } else { Err(format!("{}: the run was refused: {run:?}", way.name)) };
+    }
+    let apply = place.says(&["workspace", "apply", "w"]);
+    // A command that could write nothing leaves no workspace.
+    if apply.code == 125 && !apply.err.contains("there is no workspace") {
+        return Err(format!("{}: the apply was refused, which shows nothing: {run:?} {apply:?}", way.name));
+    }
+    let after = host(&place, way.trigger);
+    match place.has("canary") {
+        true => Err(format!("{}: the host ran it: {run:?} {apply:?} {after:?}", way.name)),
+        false => Ok(()),
+    }
+}
+
 fn all(try_way: impl Fn(&GitWay) -> Result<(), String> + Sync) {
     let one = std::env::var("POLDER_TEST_WAY").ok();
     let chosen = WAYS.iter().filter(|way| one.as_ref().is_none_or(|one| way.name == one));
@@ -464,6 +497,16 @@ fn git_of_the_host_runs_no_way_after_native() {
 #[test]
 fn git_of_the_host_runs_no_way_after_bubblewrap() {
     all(|way| held(way, "bubblewrap"));
+}
+
+#[test]
+fn git_of_the_host_runs_no_way_after_an_applied_layer() {
+    all(|way| held_at_apply(way, "--cow"));
+}
+
+#[test]
+fn git_of_the_host_runs_no_way_after_an_applied_copy() {
+    all(|way| held_at_apply(way, "--worktree"));
 }
 
 /// What people and agents do with git all day.

@@ -1,10 +1,10 @@
 //! `polder workspace apply`.
 
 use super::record::Recorded;
-use super::{Verb, ask, json, named, part, print, print_json, shown, tell_others, which};
+use super::{Verb, ask, json, named, paint, part, print, print_json, shown, tell_others, which};
 use crate::args::WorkspaceApplyArgs;
 use crate::exit::{Failure, say};
-use polder_workspace::{Applied, Choice, Relative, Review, Settled, Verdict, Workspace};
+use polder_workspace::{Applied, Choice, GitChange, Relative, Review, Settled, Verdict, Workspace};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -106,7 +106,7 @@ fn as_text(applied: &Applied) -> String {
     let mut lines = Vec::new();
     for (item, verdict) in &applied.items {
         let (word, why) = json::verdict(verdict);
-        if *verdict == Verdict::NotChosen {
+        if *verdict == Verdict::NotChosen || item.git.is_some() {
             continue;
         }
         let what = match &item.change.what {
@@ -122,6 +122,21 @@ fn as_text(applied: &Applied) -> String {
         if let (Some(note), Verdict::Taken) = (item.note, verdict) {
             lines.push(format!("  note: {note}"));
         }
+    }
+    for (change, verdict) in &applied.git {
+        let (word, why) = json::verdict(verdict);
+        let (repository, summary) = (paint::repository(change), change.summary());
+        let path = if change.repository.as_os_str().is_empty() { "'**'" } else { repository.as_str() };
+        lines.push(match verdict {
+            Verdict::NotChosen => {
+                format!("left {repository}: {summary} stay in the workspace; --path {path} takes them with their files")
+            }
+            _ => format!("{word} {repository}: {}", why.map_or(summary.clone(), |why| format!("{summary}: {why}"))),
+        });
+        if let (Some(one), Verdict::Held(_)) = (change.contained.first(), verdict) {
+            lines.push(format!("  --include-held {} takes the file and the commits", shown(&one.path)));
+        }
+        lines.extend(change.held_keys.iter().map(|(key, why)| format!("  left out the key `{key}`: {why}")));
     }
     lines.extend(applied.forged.iter().map(|forged| format!("refused {}: {}", shown(&forged.path), forged.why)));
     if lines.is_empty() {
@@ -140,6 +155,7 @@ fn as_json(workspace: &Workspace, applied: &Applied) -> serde_json::Value {
     let items: Vec<_> = applied
         .items
         .iter()
+        .filter(|(item, _)| item.git.is_none())
         .map(|(item, verdict)| {
             let (word, why) = json::verdict(verdict);
             let mut told = json::item(item);
@@ -148,5 +164,14 @@ fn as_json(workspace: &Workspace, applied: &Applied) -> serde_json::Value {
             told
         })
         .collect();
-    json!({"workspace": workspace.name().as_str(), "changes": items, "refused": json::forged(&applied.forged)})
+    let told = |(change, verdict): &(GitChange, Verdict)| {
+        let (word, why) = json::verdict(verdict);
+        let mut told = json::git(change);
+        told["verdict"] = json!(word);
+        told["why"] = json!(why);
+        told
+    };
+    let git: Vec<_> = applied.git.iter().map(told).collect();
+    let refused = json::forged(&applied.forged);
+    json!({"workspace": workspace.name().as_str(), "changes": items, "git": git, "refused": refused})
 }

@@ -1,6 +1,6 @@
 //! `polder workspace apply -p`: one question per hunk, or per change that has none.
 
-use super::paint;
+use super::paint::{self, Commits};
 use super::{print, shown};
 use crate::exit::Failure;
 use crate::render::paint::Paint;
@@ -27,8 +27,9 @@ enum Answer {
 pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Failure> {
     let paint = Paint::of(&io::stdout());
     let mut chosen = Choice { paths: Vec::new(), ..choice.clone() };
-    let items = review.only(&choice.paths)?;
+    let (items, git) = (review.files(&choice.paths)?, review.git_changes(&choice.paths)?);
     let stands = review.stands(&choice)?;
+    let mut is_over = false;
     'items: for item in items {
         let text = review.text(item);
         if let Some(Verdict::Held(_) | Verdict::Conflict(_) | Verdict::Refused(_)) = stands.get(&item.change.path) {
@@ -42,7 +43,10 @@ pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Fai
             match answer("apply this change")? {
                 Answer::Yes | Answer::All => drop(chosen.exact.insert(item.change.path.clone())),
                 Answer::No | Answer::None => {}
-                Answer::Quit => break 'items,
+                Answer::Quit => {
+                    is_over = true;
+                    break 'items;
+                }
             }
             continue;
         };
@@ -71,7 +75,22 @@ pub(crate) fn ask(review: &Review, choice: Choice) -> Result<Option<Choice>, Fai
             chosen.hunks.insert(item.change.path.clone(), taken);
         }
         if rest.is_some() {
+            is_over = true;
             break;
+        }
+    }
+    for change in git.into_iter().filter(|_| !is_over) {
+        print(&paint::git(change, Commits::Shown, paint))?;
+        let mut paths = review.git_paths(change).cloned();
+        let stands = review.git_paths(change).next().and_then(|path| stands.get(path));
+        if matches!(stands, Some(Verdict::Held(_) | Verdict::Conflict(_) | Verdict::Refused(_))) {
+            chosen.exact.extend(paths);
+            continue;
+        }
+        match answer("apply git's state")? {
+            Answer::Yes | Answer::All => chosen.exact.extend(paths.by_ref()),
+            Answer::No | Answer::None => {}
+            Answer::Quit => break,
         }
     }
     Ok((!chosen.exact.is_empty() || !chosen.hunks.is_empty()).then_some(chosen))

@@ -1,12 +1,12 @@
 //! `polder workspace diff`.
 
-use super::paint;
+use super::paint::{self, Commits};
 use super::{Verb, json, named, part, print, shown, tell_others, which};
 use crate::args::WorkspaceDiffArgs;
 use crate::exit::{Failure, say};
 use crate::render::pager::{Listing, Paging};
 use crate::render::paint::Paint;
-use polder_workspace::{Item, Line, Review, ReviewDigest, Text, Workspace};
+use polder_workspace::{GitChange, Item, Line, Review, ReviewDigest, Text, Workspace};
 use serde_json::json;
 
 pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
@@ -21,10 +21,10 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
         ));
     }
     named(&review, &args.path)?;
-    let items = review.only(&args.path)?;
+    let (items, git) = (review.files(&args.path)?, review.git_changes(&args.path)?);
     let digest = digest(&workspace, &review);
     if args.json {
-        return as_json(&workspace, &review, &items, args.stat, digest.as_ref());
+        return as_json(&workspace, &review, &items, &git, args.stat, digest.as_ref());
     }
     let paint = Paint::of(&std::io::stdout());
     let mut budget = Budget::new();
@@ -36,10 +36,13 @@ pub(crate) fn diff(args: &WorkspaceDiffArgs) -> Result<u8, Failure> {
             listing.line(&paint::item(item, &budget.text(&review, item), paint))?;
         }
     }
+    for change in &git {
+        listing.line(&paint::git(change, if args.stat { Commits::Counted } else { Commits::Shown }, paint))?;
+    }
     for forged in &review.forged {
         listing.line(&format!("refused {}\n  never applied: {}", shown(&forged.path), forged.why))?;
     }
-    listing.line(&summary(&items, review.forged.len()))?;
+    listing.line(&summary(&items, &git, review.forged.len()))?;
     listing.end()?;
     if let Some(digest) = digest.filter(|_| !review.items.is_empty()) {
         say(&format!("digest {digest}"));
@@ -62,6 +65,7 @@ fn as_json(
     workspace: &Workspace,
     review: &Review,
     items: &[&Item],
+    git: &[&GitChange],
     stat: bool,
     digest: Option<&ReviewDigest>,
 ) -> Result<u8, Failure> {
@@ -80,7 +84,8 @@ fn as_json(
     }
     let digest = json!(digest.map(ToString::to_string));
     let refused = json!(json::forged(&review.forged));
-    print(&json::escaped(&format!("],\"refused\":{refused},\"digest\":{digest}}}")))?;
+    let git = json!(git.iter().map(|change| json::git(change)).collect::<Vec<_>>());
+    print(&json::escaped(&format!("],\"git\":{git},\"refused\":{refused},\"digest\":{digest}}}")))?;
     Ok(0)
 }
 
@@ -134,17 +139,19 @@ fn stat(review: &Review, item: &Item) -> String {
     format!("{}{lines}{notes}", paint::heading(&item.change))
 }
 
-fn summary(items: &[&Item], forged: usize) -> String {
+fn summary(items: &[&Item], git: &[&GitChange], forged: usize) -> String {
     let count = |wanted: fn(&Item) -> bool| items.iter().filter(|item| wanted(item)).count();
-    let mut parts = vec![match items.len() {
+    let of_git = |wanted: fn(&GitChange) -> bool| git.iter().filter(|change| wanted(change)).count();
+    let is_held = |change: &GitChange| change.held.is_some() || !change.contained.is_empty();
+    let mut parts = vec![match items.len() + git.len() {
         0 => "no changes".to_owned(),
         1 => "1 change".to_owned(),
         more => format!("{more} changes"),
     }];
     for (name, number) in [
-        ("held back", count(|item| item.held.is_some())),
-        ("in conflict", count(|item| item.conflict.is_some())),
-        ("never applied", count(|item| item.refused.is_some()) + forged),
+        ("held back", count(|item| item.held.is_some()) + of_git(is_held)),
+        ("in conflict", count(|item| item.conflict.is_some()) + of_git(|change| change.conflict.is_some())),
+        ("never applied", count(|item| item.refused.is_some()) + of_git(|change| change.refused.is_some()) + forged),
     ] {
         if number > 0 {
             parts.push(format!("{number} {name}"));

@@ -1,6 +1,6 @@
 //! Changes as JSON: paths are text, or `{"hex": …}` where they are not.
 
-use polder_workspace::{Forged, Item, Line, Node, NodeKind, Relative, Text, Verdict, What, is_plain};
+use polder_workspace::{Forged, GitChange, Item, Line, Node, NodeKind, Relative, Text, Verdict, What, is_plain};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -55,6 +55,34 @@ pub(crate) fn item(item: &Item) -> Value {
         told["stripped"] = json!(format!("{bits:04o}"));
     }
     told
+}
+
+/// Git's state in one repository.
+pub(crate) fn git(change: &GitChange) -> Value {
+    let refs = change.refs.iter().map(|moved| {
+        let commits = moved
+            .commits
+            .iter()
+            .map(|commit| json!({"id": commit.id, "author": commit.author, "subject": commit.subject}));
+        json!({
+            "name": moved.name, "before": moved.before, "after": moved.after, "commit_count": moved.count,
+            "dropped_count": moved.dropped, "commits": commits.collect::<Vec<_>>(),
+        })
+    });
+    let contained = change.contained.iter().map(|one| json!({"path": path(&one.path), "why": one.why}));
+    let held_keys = change.held_keys.iter().map(|(key, why)| json!({"key": key, "why": why}));
+    json!({
+        "repository": change.repository.to_string_lossy(),
+        "summary": change.summary(),
+        "refs": refs.collect::<Vec<_>>(),
+        "index": change.index,
+        "keys": change.keys,
+        "held_keys": held_keys.collect::<Vec<_>>(),
+        "contained": contained.collect::<Vec<_>>(),
+        "held": change.held,
+        "conflict": change.conflict,
+        "refused": change.refused,
+    })
 }
 
 pub(crate) fn text(text: &Text) -> Value {

@@ -2,7 +2,7 @@
 
 use super::shown;
 use crate::render::paint::{Paint, Tone};
-use polder_workspace::{Change, Hunk, Item, Line, NodeKind, Text, What, visible_line, visible_name};
+use polder_workspace::{Change, GitChange, Hunk, Item, Line, NodeKind, Text, What, visible_line, visible_name};
 
 /// One change, from its heading to its last line.
 pub(crate) fn item(item: &Item, text: &Text, paint: Paint) -> String {
@@ -54,9 +54,61 @@ pub(crate) fn notes(item: &Item) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(item.refused.as_ref().map(|why| format!("never applied: {why}")));
     notes.extend(item.conflict.as_ref().map(|why| format!("conflict: {why}")));
-    notes.extend(item.held.map(|why| format!("held back: {why}")));
+    notes.extend(item.held.as_ref().map(|why| format!("held back: {why}")));
     notes.extend(item.note.map(|note| format!("note: {note}")));
     notes.extend(item.stripped.map(|bits| format!("without the bits {bits:04o}, which would give others' rights")));
+    notes
+}
+
+/// Whether commits are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commits {
+    Shown,
+    Counted,
+}
+
+/// Letters of an object id that are enough to tell one commit from another.
+const SHORT_ID: usize = 7;
+
+/// Git's state in one repository: what moves, what stands against it, and the commits.
+pub(crate) fn git(change: &GitChange, commits: Commits, paint: Paint) -> String {
+    let mut lines = vec![paint.wrap(Tone::Heading, &format!("git {}: {}", repository(change), change.summary()))];
+    lines.extend(git_notes(change).into_iter().map(|note| paint.wrap(Tone::Doubtful, &format!("  {note}"))));
+    if commits == Commits::Shown {
+        for moved in &change.refs {
+            lines.extend(moved.commits.iter().map(|commit| {
+                let id = commit.id.get(..SHORT_ID).unwrap_or(&commit.id);
+                let author = visible_name(commit.author.as_bytes());
+                format!("  {id} {author}: {}", visible_name(commit.subject.as_bytes()))
+            }));
+            let more = moved.count - moved.commits.len();
+            lines.extend((more > 0).then(|| format!("  and {more} older commits")));
+        }
+    }
+    lines.join("\n")
+}
+
+/// The git dir, as it can be shown.
+pub(crate) fn repository(change: &GitChange) -> String {
+    match change.repository.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => visible_name(change.repository.as_os_str().as_encoded_bytes()),
+    }
+}
+
+/// What stands against git's state, or is left out of it.
+fn git_notes(change: &GitChange) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(change.refused.as_ref().map(|why| format!("never applied: {why}")));
+    notes.extend(change.conflict.as_ref().map(|why| format!("conflict: {why}")));
+    notes.extend(change.held.as_ref().map(|why| format!("held back: {why}")));
+    notes.extend(
+        change
+            .contained
+            .iter()
+            .map(|one| format!("held back: the commits or the index contain `{}`: {}", shown(&one.path), one.why)),
+    );
+    notes.extend(change.held_keys.iter().map(|(key, why)| format!("left out: the key `{key}`: {why}")));
     notes
 }
 

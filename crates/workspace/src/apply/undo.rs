@@ -36,6 +36,10 @@ pub(super) fn undo(ground: &mut Ground, record: &Record, watch: &mut dyn Watch) 
         if record.taken_back.contains(&step.path) {
             continue;
         }
+        if record.blocked.contains(&step.path) {
+            refused.push(step.path.clone());
+            continue;
+        }
         // What gives way to something else has a step of its own, which looks at what is there.
         let told_elsewhere = step.before.is_none() && giving_way.contains(&step.path);
         if !take_back(ground, record, index, left.get(&step.path), watch)? && !told_elsewhere {

@@ -8,7 +8,7 @@ use super::error::WorktreeError;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,20 @@ const LOOKED_AT_MAX: usize = 1_000_000;
 /// Where systems keep programs, for a caller whose PATH is short.
 const SYSTEM: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
+/// Nothing that git is asked here depends on the caller's configuration, and nothing waits for a person.
+const NEUTRAL: [(&str, &str); 10] = [
+    ("LC_ALL", "C"),
+    ("PATH", "/nonexistent"),
+    ("HOME", "/nonexistent"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+];
+
 /// A git that may be asked.
 #[derive(Clone, Debug)]
 pub struct Git {
@@ -39,20 +53,22 @@ impl Git {
     /// The first git on PATH, and then among the system's, that nobody but root and the caller could have put there, and
     /// no command that worked in one of the trees.
     pub fn find(environment: &BTreeMap<OsString, OsString>, roots: &[&Path]) -> Result<Self, WorktreeError> {
-        let variable = |name: &str| environment.get(OsStr::new(name));
-        let path = variable("PATH").cloned().unwrap_or_default();
-        let directories = std::env::split_paths(&path).chain(SYSTEM.map(PathBuf::from));
+        let path = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+        let mut git = Self::for_reading(&path, roots)?;
+        git.ignored = git.ignored_everywhere(environment);
+        Ok(git)
+    }
+
+    /// The same for questions about objects alone.
+    pub(crate) fn for_reading(path: &OsStr, roots: &[&Path]) -> Result<Self, WorktreeError> {
+        let directories = std::env::split_paths(path).chain(SYSTEM.map(PathBuf::from));
         let candidates = directories.filter(|directory| directory.is_absolute()).map(|place| place.join("git"));
         let uid = polder_sys::wait::effective_ids().0;
         let mut passed_over = Vec::new();
         for candidate in candidates {
             let Ok(program) = fs::canonicalize(&candidate) else { continue };
             match roots.iter().try_for_each(|root| trusted(&program, root, uid)) {
-                Ok(()) => {
-                    let mut git = Self { program, ignored: None };
-                    git.ignored = git.ignored_everywhere(environment);
-                    return Ok(git);
-                }
+                Ok(()) => return Ok(Self { program, ignored: None }),
                 Err(why) => passed_over.push(format!("`{}` {why}", candidate.display())),
             }
         }
@@ -62,6 +78,35 @@ impl Git {
             format!("none can be trusted: {}", passed_over.join(", "))
         };
         Err(WorktreeError::NoGit { why })
+    }
+
+    /// What git answers about the objects of a repository that polder wrote, told `input` on its standard input.
+    pub(crate) fn ask(&self, private: &Path, arguments: &[&str], input: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir("/").env_clear().envs(NEUTRAL);
+        command.env("GIT_DIR", private).env("GIT_INDEX_FILE", private.join("index"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let stdin = child.stdin.take();
+        // On a thread of its own: git can answer before it has read everything. An early end is told by its status.
+        std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+        let answer = read_aside(child.stdout.take(), ANSWER_BYTES_MAX);
+        let said = read_aside(child.stderr.take(), SAID_BYTES_MAX);
+        let answered = answer.recv_timeout(ANSWERS_WITHIN);
+        if !matches!(&answered, Ok(Ok(bytes)) if bytes.len() as u64 <= ANSWER_BYTES_MAX) {
+            let _ = child.kill();
+        }
+        let status = child.wait()?;
+        let said = said.recv_timeout(ANSWERS_WITHIN).ok().and_then(Result::ok).unwrap_or_default();
+        match answered {
+            Err(_) => Err(io::Error::other(format!("no answer within {} s", ANSWERS_WITHIN.as_secs()))),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(bytes)) if bytes.len() as u64 > ANSWER_BYTES_MAX => {
+                Err(io::Error::other(format!("more than {ANSWER_BYTES_MAX} bytes")))
+            }
+            Ok(Ok(_)) if !status.success() => Err(io::Error::other(crate::visible_line(said.trim_ascii_end()))),
+            Ok(Ok(bytes)) => Ok(bytes),
+        }
     }
 
     /// The user's own configuration may name a list; git has a place for it otherwise. Only that file is read, far from the
@@ -96,18 +141,7 @@ impl Git {
             command.arg("-c").arg(setting);
         }
         command.arg("ls-files").args(arguments).current_dir(tree);
-        command.env_clear().envs([
-            ("LC_ALL", "C"),
-            ("PATH", "/nonexistent"),
-            ("HOME", "/nonexistent"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_ATTR_NOSYSTEM", "1"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_NO_LAZY_FETCH", "1"),
-        ]);
+        command.env_clear().envs(NEUTRAL);
         command.env("GIT_DIR", private).env("GIT_WORK_TREE", tree).env("GIT_INDEX_FILE", private.join("index"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;

@@ -124,12 +124,12 @@ fn meaning(text: &str) -> Option<Meaning> {
     }
 }
 
-fn is_object(text: &str) -> bool {
+pub(crate) fn is_object(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// What git takes as the name of a ref; stricter than git in nothing that anybody uses.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let parts = || name.split('/');
     name.starts_with("refs/")
         && parts().all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))

@@ -100,7 +100,7 @@ fn child() {
 }
 
 /// Does something in another process, which is killed before a step. Says whether it was.
-fn killed(scene: &Scene, verb: &str, step: usize) -> bool {
+pub(crate) fn killed(scene: &Scene, verb: &str, step: usize) -> bool {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::child", "--ignored", "--quiet"])
         .env(CHILD, format!("{} {verb} {step}", scene.dir.display()))

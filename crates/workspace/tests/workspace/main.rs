@@ -10,6 +10,7 @@ mod hostile;
 mod hunks;
 mod operations;
 mod overlay;
+mod repositories;
 mod reverts;
 mod scene;
 mod snapshot;

@@ -13,6 +13,8 @@ use std::process::Command;
 
 /// What the second process is told.
 const CHILD: &str = "POLDER_TEST_OVERLAY";
+/// A text for a shell in the overlay.
+const SCRIPT: &str = "POLDER_TEST_OVERLAY_SCRIPT";
 /// That it is to look at nothing in the end.
 const UNSEEN: &str = "POLDER_TEST_OVERLAY_UNSEEN";
 
@@ -26,6 +28,10 @@ fn child() {
     let operations: Vec<Operation> = serde_json::from_str(&text).unwrap();
     for operation in &operations {
         perform(&dir.join("merged"), operation);
+    }
+    if let Some(script) = std::env::var_os(SCRIPT) {
+        let done = Command::new("sh").arg("-ec").arg(script).current_dir(dir.join("merged")).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
     }
     // Who closed something to everybody has nothing to see.
     if std::env::var_os(UNSEEN).is_none() {
@@ -41,6 +47,14 @@ pub(crate) fn in_overlay(scene: &Scene, operations: &[Operation]) -> Snapshot {
 /// The same by a command that looks at nothing in the end.
 pub(crate) fn in_overlay_unseen(scene: &Scene, operations: &[Operation]) {
     start(scene, &scene.workspace().layers(), operations, Some((UNSEEN, "1")));
+}
+
+/// The same by a shell, as a run: its end is noted.
+pub(crate) fn in_shell(scene: &Scene, script: &str) {
+    let workspace = scene.workspace();
+    let lock = workspace.lock_for_run().unwrap();
+    start(scene, &workspace.layers(), &[], Some((SCRIPT, script)));
+    workspace.end(lock, Keep::Changed).unwrap();
 }
 
 /// The same over the layers of a workspace.

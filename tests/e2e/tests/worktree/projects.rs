@@ -71,18 +71,19 @@ fn rules_hold_in_every_project_and_a_look_changes_nothing() {
     );
     place.write("case.yaml", file);
     let config = place.dir().join("case.yaml").display().to_string();
-    let script = "for at in . ../api; do cat $at/key; echo x >> $at/.git/config; git -C $at status --short; done; pwd";
+    let script =
+        "for at in . ../api; do cat $at/key; echo x > $at/.git/hooks/pre-commit; git -C $at status --short; done; pwd";
     for name in ["w", "w"] {
         // The second time the copy is there already.
         let said = place.says(&["run", "--config", &config, "--workspace", name, "--", "sh", "-c", script]);
         assert!(!said.out.contains("KEY") && said.out.ends_with("/workspace/app\n"), "{said:?}");
-        assert_eq!(said.err.matches("config").count(), 2, "{said:?}");
+        assert_eq!(said.err.matches("hooks/pre-commit: Read-only").count(), 2, "{said:?}");
     }
     assert!(fine(place.says(&["workspace", "list"])).starts_with("no workspaces"), "git status is no change");
     // Without the rule, the same script reads it; on the host, the same file can be written.
     let free = run(&place, &[&format!("api={api}")], "free", "cat key ../api/key");
     assert_eq!(fine(free), "KEY\nKEY\n");
-    host(&place, &format!("echo '# x' >> {api}/.git/config"));
+    host(&place, &format!("echo '# x' > {api}/.git/hooks/pre-commit"));
 }
 
 #[test]
