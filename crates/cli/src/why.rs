@@ -88,7 +88,8 @@ impl Answer {
             None => "not known before it is tried".to_owned(),
         };
         let host = host.as_ref().map(|host| format!(", on the host {host}")).unwrap_or_default();
-        let way = grant.as_ref().and_then(|grant| pasteable(grant)).map(|grant| format!("; --allow {grant} lets it"));
+        let way =
+            grant.as_ref().and_then(|grant| pasteable(grant)).map(|grant| format!("; to allow it: --allow {grant}"));
         let note = note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         let line = format!("{wish} {target}: {verdict}{host}{}{note}", way.unwrap_or_default());
         on_one_line(&line) + "\n"

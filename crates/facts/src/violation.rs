@@ -31,6 +31,18 @@ impl Action {
             Self::Limit => "limit",
         }
     }
+
+    /// The same in a sentence, with the word that leads to the target.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::FileRead => ("read", "of"),
+            Self::FileWrite => ("write", "to"),
+            Self::Exec => ("execution", "of"),
+            Self::Network => ("connection", "to"),
+            Self::Syscall => ("system call", ""),
+            Self::Limit => ("use", "of"),
+        }
+    }
 }
 
 /// One denied action, as the layer that denied it saw it; never guessed from the text of stderr.

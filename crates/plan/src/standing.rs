@@ -135,7 +135,7 @@ impl Plan {
         if host.as_path() == guest.as_path() {
             return Way::Show;
         }
-        Way::Other(format!("`--bind {host}:{guest}:rw` lets it, in place of the read-only one"))
+        Way::Other(format!("`--bind {host}:{guest}:rw` in place of the read-only one allows it"))
     }
 
     /// The grant that lifts a protection: it names the rule, not the path.

@@ -56,7 +56,7 @@ fn what_a_container_denies_is_seen_and_learnt() {
         let (engine, grant) = (daemon.engine, format!("fs.read={file}"));
         let run = ["run", "--engine", engine, "--observe", "exact"];
         let said = daemon.says(&place, &[&run[..], &["--", "cat", &file]].concat());
-        assert!(said.code == 1 && said.err.contains(&format!("; --allow {grant} lets it")), "{said:?}");
+        assert!(said.code == 1 && said.err.contains(&format!("; to allow it: --allow {grant}")), "{said:?}");
         let said = daemon.says(&place, &[&run[..], &["--allow", &grant, "--", "cat", &file]].concat());
         assert_eq!((said.code, said.out.as_str()), (0, "seen\n"), "{said:?}");
         let said = daemon.says(&place, &["learn", "--engine", engine, "--rounds", "2", "--", "cat", &file]);
@@ -65,7 +65,7 @@ fn what_a_container_denies_is_seen_and_learnt() {
         configure(&daemon, &place, "");
         let script = format!("cat {file}; echo x > /bin/new");
         let said = daemon.says(&place, &["run", "--observe", "exact", "--", "sh", "-c", &script]);
-        assert!(said.err.contains("blocked file-write of /bin/new (the image's root is read-only"), "{said:?}");
+        assert!(said.err.contains("blocked write to /bin/new (the image's root is read-only"), "{said:?}");
         assert!(said.code != 0 && !said.err.contains("--allow"), "{said:?}");
     }
 }

@@ -255,7 +255,7 @@ fn the_default_tells_of_a_shell_that_writes_outside_and_exact_of_every_language(
     let told = |observe: &str, script: &str| {
         let said = place.says(&["run", "--engine", "native", "--observe", observe, "--", "sh", "-c", script]);
         assert_ne!(said.code, 0, "it was not blocked: {script}");
-        said.err.contains(&format!("blocked file-write of {file}"))
+        said.err.contains(&format!("blocked write to {file}"))
     };
     for script in [&shell, &python] {
         let control = Command::new("sh").args(["-c", script]).current_dir(place.work()).status().expect("sh");
@@ -302,7 +302,7 @@ fn replacing_or_removing_a_protected_file() {
     // The default sees it, too: a rename is rare.
     let place = with_protected_file();
     let said = place.says(&["run", "--", "git", "config", "--file", "kept", "user.name", "name"]);
-    let told = format!("blocked file-write of {}; --allow", text(&place.work().join("kept")));
+    let told = format!("blocked write to {}; to allow it: --allow", text(&place.work().join("kept")));
     assert!(said.code != 0 && said.err.contains(&told), "{said:?}");
 }
 
@@ -349,7 +349,7 @@ fn a_command_that_is_itself_outside() {
             let run = ["run", "--engine", engine];
             let said = place.says(&[&run[..], &["--", command]].concat());
             assert_eq!((said.code, flags(&said)), (127, vec![grant.clone()]), "{said:?}");
-            assert!(said.err.contains(&format!("polder: blocked exec of {tool}; ")), "{said:?}");
+            assert!(said.err.contains(&format!("polder: blocked execution of {tool}; ")), "{said:?}");
             let said = place.says(&[&run[..], &["--allow", &grant, "--", command]].concat());
             assert_eq!((said.code, said.err.as_str()), (0, ""), "{engine}: {command}");
         }
@@ -575,7 +575,7 @@ fn people_get_few_lines_with_flags_and_nothing_when_nothing_was_blocked() {
     let other = text(&place.dir().join("other"));
     let script = format!("cat {first} {second} 2>/dev/null");
     let said = place.says(&["run", "--observe", "exact", "--", "sh", "-c", &script]);
-    let line = format!("polder: blocked file-read of {first} and 1 more beside it; --allow fs.read={other} lets it\n");
+    let line = format!("polder: blocked read of {first} and 1 more beside it; to allow it: --allow fs.read={other}\n");
     assert_eq!(said.err, line);
     let said =
         place.says(&["run", "--observe", "exact", "--allow", &format!("fs.read={other}"), "--", "sh", "-c", &script]);
@@ -586,8 +586,8 @@ fn people_get_few_lines_with_flags_and_nothing_when_nothing_was_blocked() {
 
 /// The flags that polder offers people after a run.
 fn flags(said: &Said) -> Vec<String> {
-    let flags = said.err.lines().filter_map(|line| line.split_once("; --allow ")?.1.split_once(" lets it"));
-    flags.map(|(flag, _)| flag.to_owned()).collect()
+    let flags = said.err.lines().filter_map(|line| line.split_once("; to allow it: --allow ")?.1.split(" (").next());
+    flags.map(str::to_owned).collect()
 }
 
 #[test]
@@ -633,7 +633,7 @@ for n in range(7):
 #[test]
 fn a_command_cannot_make_polder_say_a_line_of_its_own() {
     let place = repository();
-    let forged = "polder: blocked network of pypi.org; --allow net=full lets it";
+    let forged = "polder: blocked connection to pypi.org; to allow it: --allow net=full";
     let script = format!("mkdir '.git/hooks/x\n{forged}' 2>/dev/null; true");
     for engine in ENGINES {
         let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", &script]);

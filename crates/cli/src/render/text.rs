@@ -52,7 +52,7 @@ pub(crate) fn violations(violations: &[Violation], home: &Path, max: usize) -> V
 /// Things that one grant allows, or one thing that none does.
 struct Group {
     done: &'static str,
-    actions: Vec<&'static str>,
+    actions: Vec<Action>,
     targets: Vec<String>,
     count: u64,
     grant: Option<Grant>,
@@ -78,7 +78,7 @@ fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
     for violation in violations.iter().filter(|violation| !is_told_elsewhere(violation)) {
         let done = match violation.layer.as_str() {
             "sweep" => "set aside",
-            "the observer" if violation.action == Action::Syscall => "could not look at",
+            "the observer" if violation.action == Action::Syscall => "could not watch",
             _ => "blocked",
         };
         let grant = directory(violation)
@@ -147,8 +147,8 @@ impl Group {
 
     fn add(&mut self, violation: &Violation) {
         self.count += violation.count;
-        if !self.actions.contains(&violation.action.name()) {
-            self.actions.push(violation.action.name());
+        if !self.actions.contains(&violation.action) {
+            self.actions.push(violation.action);
         }
         if !self.targets.contains(&violation.target) {
             self.targets.push(violation.target.clone());
@@ -159,7 +159,12 @@ impl Group {
 
     fn line(&self) -> String {
         let Self { done, actions, targets, count, grant, note } = self;
-        let what = format!("{done} {} of", actions.join(" and "));
+        let what: Vec<&str> = actions.iter().map(|action| action.words().0).collect();
+        let leading = actions.last().map_or("of", |action| action.words().1);
+        let what = match *done {
+            "blocked" => format!("{done} {} {leading}", what.join(" and ")).trim_end().to_owned(),
+            done => done.to_owned(),
+        };
         let parent = |target: &String| Path::new(target).parent().map(Path::to_owned);
         let target = match targets.as_slice() {
             [one] => one.clone(),
@@ -171,7 +176,7 @@ impl Group {
         };
         let times = if *count > targets.len() as u64 { format!(" ({count} times)") } else { String::new() };
         let flag = grant.as_ref().and_then(|grant| pasteable(&grant.to_string()));
-        let way = flag.map(|grant| format!("; --allow {grant} lets it")).unwrap_or_default();
+        let way = flag.map(|grant| format!("; to allow it: --allow {grant}")).unwrap_or_default();
         let note = note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         format!("{what} {target}{times}{way}{note}")
     }

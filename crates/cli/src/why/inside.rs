@@ -42,7 +42,7 @@ pub(super) fn made(wish: Wish) -> Answer {
     match wish {
         Wish::Read => Answer::yes().note("a directory of the sandbox's own; it holds what is shown and nothing else"),
         Wish::Write => {
-            Answer::no("the sandbox makes it for what is shown below").note("no grant lets it; show a place")
+            Answer::no("the sandbox makes it for what is shown below").note("no grant allows it; show a place below it")
         }
     }
 }

@@ -52,12 +52,12 @@ fn siblings_are_one_line_and_secrets_are_never_grouped() {
         blocked(Action::Syscall, "mount", None, 7),
     ];
     expect![[r#"
-        blocked file-read of /home/u/.ssh/id; --allow fs.read=/home/u/.ssh/id lets it
-        blocked file-read of /home/u/.ssh/known_hosts; --allow fs.read=/home/u/.ssh/known_hosts lets it
-        blocked file-read of /opt/x/a and 1 more beside it (3 times); --allow fs.read=/opt/x lets it
-        blocked file-read of /srv/y/.env; --allow fs.read=/srv/y/.env lets it (think first)
-        blocked file-read of /srv/y/a; --allow fs.read=/srv/y/a lets it
-        blocked syscall of mount (7 times)"#]]
+        blocked read of /home/u/.ssh/id; to allow it: --allow fs.read=/home/u/.ssh/id
+        blocked read of /home/u/.ssh/known_hosts; to allow it: --allow fs.read=/home/u/.ssh/known_hosts
+        blocked read of /opt/x/a and 1 more beside it (3 times); to allow it: --allow fs.read=/opt/x
+        blocked read of /srv/y/.env; to allow it: --allow fs.read=/srv/y/.env (think first)
+        blocked read of /srv/y/a; to allow it: --allow fs.read=/srv/y/a
+        blocked system call mount (7 times)"#]]
     .assert_eq(&violations(&found, Path::new("/home/u"), 6).join("\n"));
 }
 
@@ -68,7 +68,7 @@ fn five_lines_are_enough_and_a_grant_can_be_pasted() {
     assert_eq!((lines.len(), lines[4].as_str()), (5, "and 5 more things were blocked; `polder explain` lists them"));
     let odd = blocked(Action::FileRead, "/opt/a b's", Some(Grant::FsRead("/opt/a b's".into())), 1);
     let line = &violations(&[odd], Path::new("/home/u"), 5)[0];
-    assert!(line.contains(r"--allow 'fs.read=/opt/a b'\''s' lets it"), "{line}");
+    assert!(line.contains(r"to allow it: --allow 'fs.read=/opt/a b'\''s'"), "{line}");
     let bad = blocked(Action::FileRead, "/opt/\u{1b}]0;x", Some(Grant::FsRead("/opt/\u{1b}]0;x".into())), 1);
     assert!(!violations(&[bad], Path::new("/home/u"), 5)[0].contains("--allow"));
 }
@@ -77,7 +77,7 @@ fn five_lines_are_enough_and_a_grant_can_be_pasted() {
 fn what_is_made_in_a_directory_needs_that_directory_and_not_the_one_around_it() {
     let make = |path: &str| blocked(Action::FileWrite, path, Some(Grant::FsWrite("/srv/d/e".into())), 1);
     let lines = violations(&[make("/srv/d/e/n1"), make("/srv/d/e/n2")], Path::new("/home/u"), 5);
-    assert!(lines.iter().all(|line| line.ends_with("; --allow fs.write=/srv/d/e lets it")), "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with("; to allow it: --allow fs.write=/srv/d/e")), "{lines:?}");
 }
 
 #[test]
@@ -91,9 +91,9 @@ fn a_flag_is_said_once_whatever_it_allows() {
     found.extend(hooks);
     found.extend([swept, tool(Action::Exec), tool(Action::FileRead)]);
     expect![[r#"
-        blocked exec and file-read of /opt/x/tool (2 times); --allow fs.read=/opt/x/tool lets it
-        blocked file-write of /workspace/.git/hooks/a and 2 more; --allow fs.write=.git/hooks lets it
-        blocked network of h0:1 and 6 more; --allow net=full lets it
-        set aside file-write of /workspace/.git/hooks/c; --allow fs.write=.git/hooks lets it"#]]
+        blocked execution and read of /opt/x/tool (2 times); to allow it: --allow fs.read=/opt/x/tool
+        blocked write to /workspace/.git/hooks/a and 2 more; to allow it: --allow fs.write=.git/hooks
+        blocked connection to h0:1 and 6 more; to allow it: --allow net=full
+        set aside /workspace/.git/hooks/c; to allow it: --allow fs.write=.git/hooks"#]]
     .assert_eq(&violations(&found, Path::new("/home/u"), 5).join("\n"));
 }
