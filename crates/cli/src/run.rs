@@ -8,8 +8,8 @@ use crate::service::{self, Asked};
 use crate::workspace::escaped;
 use polder::audit::Unrecorded;
 use polder::{
-    Begun, Ending, Event, EventKind, Noting, Outcome, Output, Planned, Report, RunError, Streams, Supervision,
-    Violation,
+    Action, Begun, Ending, Event, EventKind, Noting, Observe, Outcome, Output, Planned, Report, RunError, Streams,
+    Supervision, Violation,
 };
 use polder_run::{EventOutlet, HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
@@ -60,17 +60,27 @@ pub(crate) fn once(planned: Planned, command: &OsString, json: bool, around: Aro
     let home = planned.host().user.home.clone();
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let observe = planned.plan().observe.value;
     let Over { outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
     if !json {
         let timeout = timeout.map(|span| span.to_string());
         let mut lines = explain(&outcome, command, path, timeout, &violations);
         let changes = text::changes(changes.as_deref());
         let left = LINES_MAX.saturating_sub(lines.len() + changes.iter().len());
-        lines.extend(text::violations(&violations, &home, left));
+        let needed: Vec<Violation> =
+            violations.iter().filter(|violation| !is_survived(violation, &outcome, observe)).cloned().collect();
+        lines.extend(text::violations(&needed, &home, left));
         lines.iter().chain(&changes).for_each(|line| say(line));
     }
     recorded?;
     Ok(outcome)
+}
+
+/// Whether a command that ended with 0 did without this: programs ask for updates, send statistics, try a newer system
+/// call first. What it could not write is told in any case: such a program may have said so and gone on. With
+/// `observe: exact` the user asked for all of it.
+fn is_survived(violation: &Violation, outcome: &Outcome, observe: Observe) -> bool {
+    observe != Observe::Exact && outcome.success() && matches!(violation.action, Action::Network | Action::Syscall)
 }
 
 /// A run that is over.

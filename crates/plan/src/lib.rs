@@ -13,6 +13,7 @@ mod explain;
 mod plan;
 mod sensitive;
 mod standing;
+mod tolerated;
 mod trace;
 mod view;
 
@@ -24,7 +25,8 @@ pub use plan::{
     Caches, Configuration, FileView, GitView, Identity, Kept, KeyedConfig, Mask, MaskKind, Plan, Reserved, Role, Scope,
     Sharing, Shown, Swept, SystemEntry, SystemKind, World, Written,
 };
-pub use sensitive::{Sensitive, is_probing, risk};
+pub use sensitive::{Sensitive, is_never_offered, is_probing, risk};
 pub use standing::{Denied, MOUNTS, Standing, Way, Wish};
+pub use tolerated::is_optional_write;
 pub use trace::{TRACEPARENT, carries_trace};
 pub use view::{BORROWED, LENT, STATE};

@@ -136,6 +136,15 @@ pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     own.or_else(|| around().map(|(_, why)| *why)).or_else(other).or_else(|| list.named(name))
 }
 
+/// Kinds that no run needs from the host: whoever has them is the user, or root on this machine.
+const NEVER_OFFERED: &[&str] = &["keys", "host-keys", "shell", "sudo", "root-socket", "root-files"];
+
+/// Whether a path is nothing that a message should offer to grant. A user who means it can still say so.
+pub fn is_never_offered(path: &Path, home: &Path) -> bool {
+    let of_kind = |why: &str| KINDS.iter().any(|(word, told)| *told == why && NEVER_OFFERED.contains(word));
+    risk(path, home).is_some_and(of_kind)
+}
+
 /// Everything that is sensitive by itself, for whoever walks through a tree from above.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sensitive {

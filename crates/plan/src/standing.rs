@@ -156,7 +156,7 @@ impl Plan {
     }
 
     /// The private directory that a path is in.
-    fn private_place(&self, path: &Path) -> Option<&Path> {
+    pub fn private_place(&self, path: &Path) -> Option<&Path> {
         let places = ["/tmp", "/var/tmp"].map(Path::new);
         places.into_iter().chain([self.identity.home.as_path()]).find(|place| path.starts_with(place))
     }

@@ -95,7 +95,10 @@ pub use polder_facts::{
     Action, Ending, Event, EventKind, Gap, Grant, Guarantee, HostFacts, LimitKind, Mechanism, Origin, Outcome, Output,
     Probe, Progress, RunId, Span, Usage, Violation,
 };
-pub use polder_plan::{ALLOWANCE, Allowance, Configuration, Plan, Says, Sensitive, Standing, Way, Wish, World, risk};
-pub use polder_policy::{Overrides, Policy};
+pub use polder_plan::{
+    ALLOWANCE, Allowance, Configuration, MOUNTS, Plan, Says, Sensitive, Standing, Way, Wish, World, is_never_offered,
+    risk,
+};
+pub use polder_policy::{Observe, Overrides, Policy};
 pub use polder_run::{Next, Patience, Restart, RunError, Streams, Supervision, Unfit};
 pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};

@@ -4,15 +4,17 @@
 //! not read anyway and what every program looks for in passing are none, and no text is ever guessed from.
 
 use polder_facts::{Action, Grant, Violation};
-use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_probing, risk};
+use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_optional_write, is_probing, risk};
 use polder_sys::outside::{Deed, interpreter, is_socket, may, may_change_names};
-use polder_sys::{Denial, DenialKind, syscalls};
+use polder_sys::{Denial, DenialKind, FoundAtEnd, syscalls};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The kernel's number for what is not there.
 const ENOENT: u32 = 2;
+/// The kernel's number for a path that leads through a file.
+const ENOTDIR: u32 = 20;
 /// The kernel's number for a call that a rule of Landlock refused.
 const EACCES: u32 = 13;
 /// The kernel's number for a mount that cannot be written.
@@ -61,6 +63,54 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
     let exe = denial.exe.as_deref().map(|exe| String::from_utf8_lossy(exe).into_owned());
     let (pid, count) = (Some(denial.pid), denial.count);
     Some(Violation { action, target, rule, layer, pid, exe, count, grant, note })
+}
+
+/// Whether the end of the run decides about a denial: the path was missing in a directory that is the command's own, so
+/// the command can make it and go on, as every `mkdir -p` does.
+pub(crate) fn waits_for_end(plan: &Plan, denial: &Denial) -> bool {
+    matches!(denial.detail, ENOENT | ENOTDIR) && may_be_made(denial.kind) && own_place(plan, denial).is_some()
+}
+
+/// Whether a denial that waited for the end is none: what was missing is there. Of a run that was killed nothing is known,
+/// and a directory that was to be made, or a socket that was looked for, is the rule and not the exception.
+pub(crate) fn is_settled(plan: &Plan, denial: &Denial) -> bool {
+    let is_name = matches!(denial.kind, DenialKind::Name | DenialKind::Create);
+    match denial.at_end {
+        None => is_name || denial.kind == DenialKind::UnixSocket,
+        Some(FoundAtEnd { target: true, .. }) => true,
+        // Only a directory on the way was missing.
+        Some(FoundAtEnd { parent, .. }) if is_name => parent,
+        // A client looks for its server, and makes the directory of the socket when it starts one itself.
+        Some(FoundAtEnd { parent, .. }) if denial.kind == DenialKind::UnixSocket => {
+            parent && own_place(plan, denial).is_some_and(|(place, path)| path.parent() != Some(place))
+        }
+        Some(_) => false,
+    }
+}
+
+/// The directory of the command's own that a denied path lies in, and the path.
+fn own_place<'a>(plan: &'a Plan, denial: &'a Denial) -> Option<(&'a Path, &'a Path)> {
+    let path = Path::new(OsStr::from_bytes(denial.target.as_deref()?));
+    let is_shown = matches!(plan.standing(path, Wish::Read), Standing::Allowed { .. });
+    Some((plan.private_place(path).filter(|_| !is_shown)?, path))
+}
+
+const fn may_be_made(kind: DenialKind) -> bool {
+    match kind {
+        DenialKind::Read
+        | DenialKind::Execute
+        | DenialKind::Write
+        | DenialKind::Create
+        | DenialKind::Name
+        | DenialKind::UnixSocket => true,
+        DenialKind::Remove
+        | DenialKind::Address
+        | DenialKind::Lookup
+        | DenialKind::SystemCall
+        | DenialKind::Reserved
+        | DenialKind::Unseen
+        | DenialKind::Unmade => false,
+    }
 }
 
 /// What was denied when the command itself could not be executed; `None` if it would not work outside either.
@@ -119,7 +169,7 @@ fn program(host: &Path) -> Option<Grant> {
 }
 
 fn writable(host: &Path) -> Option<Grant> {
-    may(host, Deed::Write).then(|| Grant::FsWrite(host.to_owned()))
+    (may(host, Deed::Write) && !is_optional_write(host)).then(|| Grant::FsWrite(host.to_owned()))
 }
 
 /// What is not there yet can only be made in a directory that is shown.
@@ -128,12 +178,16 @@ fn creatable(host: &Path) -> Option<Grant> {
 }
 
 fn namable(host: &Path) -> Option<Grant> {
-    let directory = host.parent()?;
-    may_change_names(directory).then(|| Grant::FsWrite(directory.to_owned()))
+    changeable(host).filter(|_| !is_optional_write(host))
 }
 
 fn removable(host: &Path) -> Option<Grant> {
-    host.symlink_metadata().ok().and_then(|_| namable(host))
+    host.symlink_metadata().ok().and_then(|_| changeable(host))
+}
+
+fn changeable(host: &Path) -> Option<Grant> {
+    let directory = host.parent()?;
+    may_change_names(directory).then(|| Grant::FsWrite(directory.to_owned()))
 }
 
 fn connectable(host: &Path) -> Option<Grant> {

@@ -1,6 +1,6 @@
 //! A command under our shim, from its start to its end. Thin: everything was decided before.
 
-use super::denied::violation;
+use super::denied::{is_settled, violation, waits_for_end};
 use polder_engine::{Ended, Finished, LaunchError, LaunchFailure, NotSetAside, Parting, Report, Running};
 use polder_facts::git::{ConfigFault, ConfigKey, ConfigMerge, judge_key, lists_key, merge_configs};
 use polder_facts::{Action, Grant, HostPath, LimitKind, Origin, Violation};
@@ -141,6 +141,9 @@ impl ShimmedRun {
 
     /// What the user is told of something that was denied, once.
     fn told(&mut self, denial: &Denial) -> Option<Violation> {
+        if waits_for_end(&self.plan, denial) {
+            return None;
+        }
         // One is told here and the others at the end, with all that were meanwhile.
         let violation = violation(&self.plan, &Denial { count: 1, ..denial.clone() });
         self.told.insert(denial.index, violation.clone());
@@ -152,6 +155,9 @@ impl ShimmedRun {
         let (denials, not_kept) = self.launched.denials();
         let mut rest = Vec::new();
         for denial in denials {
+            if waits_for_end(&self.plan, &denial) && is_settled(&self.plan, &denial) {
+                continue;
+            }
             match self.told.get(&denial.index) {
                 Some(None) => {}
                 Some(Some(_)) if denial.count < 2 => {}

@@ -8,6 +8,7 @@
 
 use super::call::{Errno, check, check_fd, check_int};
 use super::notify::Path;
+use super::text::Text;
 use super::wire::{self, Record, Tag};
 use std::fs::File;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -54,6 +55,16 @@ pub enum DenialKind {
 }
 
 impl DenialKind {
+    /// Whether the target is a path.
+    const fn names_path(self) -> bool {
+        match self {
+            Self::Read | Self::Write | Self::Name | Self::Remove | Self::Execute | Self::Create | Self::UnixSocket => {
+                true
+            }
+            Self::Address | Self::Lookup | Self::SystemCall | Self::Reserved | Self::Unseen | Self::Unmade => false,
+        }
+    }
+
     fn from_number(number: u32) -> Option<Self> {
         let all = [
             Self::Read,
@@ -92,6 +103,34 @@ pub struct Denial {
     pub target: Option<Vec<u8>>,
     /// How often so far.
     pub count: u64,
+    /// What was there when the command had ended, of a path that was missing. Absent before the end, and when the shim was
+    /// killed.
+    pub at_end: Option<FoundAtEnd>,
+}
+
+/// What is at a path when the command has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundAtEnd {
+    /// The path itself.
+    pub target: bool,
+    /// The directory that it would be in.
+    pub parent: bool,
+}
+
+impl FoundAtEnd {
+    const LOOKED: u32 = 1;
+    const TARGET: u32 = 2;
+    const PARENT: u32 = 4;
+
+    const fn number(self) -> u32 {
+        let Self { target, parent } = self;
+        Self::LOOKED | if target { Self::TARGET } else { 0 } | if parent { Self::PARENT } else { 0 }
+    }
+
+    fn from_number(number: u32) -> Option<Self> {
+        let has = |bit: u32| number & bit != 0;
+        has(Self::LOOKED).then(|| Self { target: has(Self::TARGET), parent: has(Self::PARENT) })
+    }
 }
 
 #[repr(C)]
@@ -103,7 +142,8 @@ struct Entry {
     count: u64,
     hash: u64,
     exe_len: u32,
-    unused: u32,
+    /// A [`FoundAtEnd`] as a number, or 0.
+    at_end: u32,
     exe: [u8; EXE_BYTES],
     text: [u8; TEXT_BYTES],
 }
@@ -158,6 +198,16 @@ impl Denials {
         }
     }
 
+    /// Looks once more for every path that was missing: the command has ended, and may have made it after all.
+    pub(crate) fn look_again(&mut self) {
+        let Some((_, entries)) = &self.table else { return };
+        for number in 1..=self.used {
+            // SAFETY: `used` entries were written.
+            let entry = unsafe { &mut *entries.add(number) };
+            entry.look_again();
+        }
+    }
+
     fn entries(&mut self) -> Result<*mut Entry, Errno> {
         if let Some((_, entries)) = &self.table {
             return Ok(*entries);
@@ -193,6 +243,15 @@ impl Entry {
         self.text_len as usize == text.len() && self.text[..kept] == text[..kept]
     }
 
+    fn look_again(&mut self) {
+        let is_missing = matches!(self.detail as i32, libc::ENOENT | libc::ENOTDIR);
+        let is_path = DenialKind::from_number(self.kind).is_some_and(DenialKind::names_path);
+        let kept = self.text.get(..self.text_len as usize);
+        let Some(path) = kept.filter(|_| is_missing && is_path).and_then(Text::from_bytes) else { return };
+        let parent = path.parent().is_some_and(|parent| is_there(&parent));
+        self.at_end = FoundAtEnd { target: is_there(&path), parent }.number();
+    }
+
     fn write(&mut self, kind: DenialKind, detail: u32, pid: u32, text: &[u8], hash: u64) {
         let kept = text.len().min(TEXT_BYTES);
         self.text[..kept].copy_from_slice(&text[..kept]);
@@ -204,6 +263,16 @@ impl Entry {
         (self.kind, self.detail, self.pid, self.text_len) = (kind as u32, detail, pid, text.len() as u32);
         (self.hash, self.count) = (hash, 1);
     }
+}
+
+fn is_there(path: &Text) -> bool {
+    let flags = libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: the path outlives the call, and all-zero is a valid `stat`.
+    let found = unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        libc::fstatat(libc::AT_FDCWD, path.c().as_ptr(), &raw mut stat, flags)
+    };
+    found == 0
 }
 
 /// FNV-1a: short, and good enough where a collision only costs a comparison.
@@ -243,6 +312,7 @@ impl Seen {
             exe: (exe_len > 0 && exe_len < EXE_BYTES).then(|| exe.to_owned()),
             target: (text_len <= TEXT_BYTES).then(|| target.to_owned()),
             count,
+            at_end: FoundAtEnd::from_number(number(std::mem::offset_of!(Entry, at_end))),
         })
     }
 

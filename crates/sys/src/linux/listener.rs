@@ -63,6 +63,11 @@ impl<'a> Listener<'a> {
         self.is_over = true;
     }
 
+    /// Looks once more for what was missing: the command has ended.
+    pub(crate) fn look_again(&mut self) {
+        self.denials.look_again();
+    }
+
     /// Takes one call and answers it.
     pub(crate) fn answer(&mut self, control: BorrowedFd<'_>) {
         let Some(socket) = &self.socket else { return };

@@ -53,7 +53,7 @@ pub mod wait;
 mod wire;
 
 pub use cell::{Cell, spawn, spawn_beside};
-pub use denials::{Denial, DenialKind};
+pub use denials::{Denial, DenialKind, FoundAtEnd};
 pub use door::{Door, Porter};
 pub use foreign::{
     FIRST_ADDED, Foreign, ForeignError, Outer, OuterShown, become_shim_if_asked, memory_file, own_namespaces,

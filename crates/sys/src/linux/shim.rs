@@ -527,7 +527,7 @@ fn watch(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep:
     };
     let Ok(children) = children else { sweep.finish(control, None) };
     // A child may have ended before the descriptor existed, so look before waiting.
-    reap(main, control, sweep);
+    reap(main, control, listener, sweep);
     loop {
         let watched = |fd: RawFd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         let mut ready = [watched(control.as_raw_fd()), watched(children.as_raw_fd()), watched(listener.socket())];
@@ -539,7 +539,7 @@ fn watch(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep:
             let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
             // SAFETY: the buffer is valid for its length. What it says does not matter: `reap` asks for all.
             unsafe { libc::read(children.as_raw_fd(), info.as_mut_ptr().cast(), info.len()) };
-            reap(main, control, sweep);
+            reap(main, control, listener, sweep);
         }
         if ready[2].revents & libc::POLLIN != 0 {
             listener.answer(control);
@@ -561,7 +561,7 @@ fn watch(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep:
 }
 
 /// Collects everyone who has ended; does not return if the command is among them.
-fn reap(main: i32, control: BorrowedFd<'_>, sweep: &Sweep<'_>) {
+fn reap(main: i32, control: BorrowedFd<'_>, listener: &mut Listener<'_>, sweep: &Sweep<'_>) {
     let mut status = 0;
     loop {
         // SAFETY: `status` is valid for writing.
@@ -570,6 +570,7 @@ fn reap(main: i32, control: BorrowedFd<'_>, sweep: &Sweep<'_>) {
             return;
         }
         if pid == main {
+            listener.look_again();
             sweep.finish(control, Some(ended(status)));
         }
     }

@@ -40,3 +40,19 @@ fn a_path_that_is_too_long_is_not_cut_into_another() {
     denials.note(DenialKind::Read, 2, 1, &[b'a'; TEXT_BYTES + 1], ours.as_fd());
     assert_eq!(table(&denials).get(1).unwrap().target, None);
 }
+
+#[test]
+fn denials_look_again_for_paths_that_were_missing() {
+    let (ours, _theirs) = socket_pair().unwrap();
+    let mut denials = Denials::new();
+    let paths = [("/proc/self", 2), ("/proc/self/no/x", 2), ("/no/such", 20), ("/proc/self", 13)];
+    for (path, errno) in paths {
+        denials.note(DenialKind::Name, errno, 1, path.as_bytes(), ours.as_fd());
+    }
+    denials.note(DenialKind::Lookup, 2, 1, b"/proc", ours.as_fd());
+    assert!(table(&denials).all().iter().all(|denial| denial.at_end.is_none()), "before the end");
+    denials.look_again();
+    let found: Vec<_> = table(&denials).all().iter().map(|denial| denial.at_end).collect();
+    let at_end = |target, parent| Some(FoundAtEnd { target, parent });
+    assert_eq!(found, [at_end(true, true), at_end(false, false), at_end(false, false), None, None]);
+}
