@@ -35,6 +35,8 @@ struct Answer {
     note: Option<String>,
     /// Where it is on the host; only outside.
     host: Option<String>,
+    /// Whether something is at the path, as far as that can be seen without running anything.
+    found: Option<bool>,
 }
 
 pub(crate) fn why(args: &WhyArgs) -> Result<u8, Failure> {
@@ -64,7 +66,7 @@ pub(crate) fn why(args: &WhyArgs) -> Result<u8, Failure> {
 
 impl Answer {
     fn yes() -> Self {
-        Self { allowed: Some(true), rule: None, layer: None, grant: None, note: None, host: None }
+        Self { allowed: Some(true), rule: None, layer: None, grant: None, note: None, host: None, found: None }
     }
 
     fn no(rule: impl Into<String>) -> Self {
@@ -76,16 +78,21 @@ impl Answer {
     }
 
     fn json(&self) -> Value {
-        let Self { allowed, rule, layer, grant, note, host } = self;
-        json!({"allowed": allowed, "rule": rule, "layer": layer, "suggestedCapability": grant, "note": note, "host": host})
+        let Self { allowed, rule, layer, grant, note, host, found } = self;
+        json!({"allowed": allowed, "found": found, "rule": rule, "layer": layer, "suggestedCapability": grant,
+            "note": note, "host": host})
     }
 
     fn line(&self, wish: &str, target: &Target) -> String {
-        let Self { allowed, rule, layer: _, grant, note, host } = self;
-        let verdict = match allowed {
-            Some(true) => "allowed".to_owned(),
-            Some(false) => format!("denied, {}", rule.as_deref().unwrap_or("nothing allows it")),
-            None => "not known before it is tried".to_owned(),
+        let Self { allowed, rule, layer: _, grant, note, host, found } = self;
+        let because = rule.as_deref().unwrap_or("nothing allows it");
+        let verdict = match (allowed, found) {
+            (Some(true), Some(true)) => "allowed, it is there".to_owned(),
+            (Some(true), Some(false)) => "would be allowed, nothing is there".to_owned(),
+            (Some(true), None) => "allowed".to_owned(),
+            (Some(false), Some(false)) => format!("nothing is there, {because}"),
+            (Some(false), _) => format!("denied, {because}"),
+            (None, _) => "not known before it is tried".to_owned(),
         };
         let host = host.as_ref().map(|host| format!(", on the host {host}")).unwrap_or_default();
         let way =

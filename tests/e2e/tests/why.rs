@@ -82,12 +82,55 @@ fn a_grant_that_is_named_lets_it() {
         said.out.contains(&format!("denied, the path is not shown inside; to allow it: --allow {grant}")),
         "{said:?}"
     );
-    // Also where the sandbox has its own, and the grant would show the host's.
-    let said = place.says(&["why", "~/.ssh/id_ed25519"]);
-    assert!(
-        said.out.contains("allowed (a directory of the sandbox's own") && said.out.contains("think first"),
-        "{said:?}"
-    );
+}
+
+#[test]
+fn why_tells_what_is_there_from_what_would_be_allowed() {
+    let place = Place::new();
+    place.write("home/.ssh/id_ed25519", "seen\n");
+    place.write("home/notes", "seen\n");
+    place.write("work/there", "seen\n");
+    let program = format!("{}:/opt/polder", binary().display());
+    let of = |path: &str| answers(&place.says(&["why", "--json", path]));
+    let line = |path: &str| place.says(&["why", path]).out.lines().next().expect("a line").to_owned();
+    // The private home has nothing of the host: reading it fails, and a key is not offered.
+    let key = of("~/.ssh/id_ed25519");
+    assert_eq!((&key["read"]["allowed"], &key["read"]["found"]), (&false.into(), &false.into()), "{key}");
+    assert!(key["read"]["suggestedCapability"].is_null(), "{key}");
+    assert!(line("~/.ssh/id_ed25519").contains("nothing is there") && line("~/.ssh/id_ed25519").contains("holds keys"));
+    assert_ne!(place.says(&["run", "--", "cat", &format!("{}/.ssh/id_ed25519", place.home().display())]).code, 0);
+    // What holds no secret is offered, and the grant works.
+    let notes = of("~/notes");
+    assert_eq!((&notes["read"]["allowed"], &notes["read"]["found"]), (&false.into(), &false.into()), "{notes}");
+    let grant = notes["read"]["suggestedCapability"].as_str().expect("a grant");
+    let file = place.home().join("notes").display().to_string();
+    assert_eq!(place.says(&["run", "--allow", grant, "--", "cat", &file]).out, "seen\n");
+    assert_eq!((&notes["write"]["allowed"], &notes["write"]["found"]), (&true.into(), &false.into()), "{notes}");
+    for (path, allowed, found) in [("there", true, true), ("new", true, false), ("~/new", true, false)] {
+        let told = of(path);
+        assert_eq!((&told["read"]["allowed"], &told["read"]["found"]), (&allowed.into(), &found.into()), "{told}");
+        let inside = ["run", "--observe", "off", "--bind", &program, "--", "/opt/polder", "why", "--json", path];
+        let told = answers(&place.says(&inside));
+        assert_eq!((&told["read"]["allowed"], &told["read"]["found"]), (&allowed.into(), &found.into()), "{told}");
+    }
+    assert!(line("there").contains("allowed, it is there"), "{}", line("there"));
+    assert!(line("new").contains("would be allowed, nothing is there"), "{}", line("new"));
+}
+
+#[test]
+fn why_takes_a_host_for_a_peer_and_a_file_for_a_file() {
+    let place = Place::new();
+    place.write("work/there.com", "");
+    let asked = |word: &str| answers(&place.says(&["why", "--json", word]));
+    for host in ["github.com", "https://github.com/a/b", "github.com:22", "10.0.0.1"] {
+        let answer = asked(host);
+        assert_eq!(answer["connect"]["allowed"], false, "{host}: {answer}");
+        assert_eq!(answer["connect"]["suggestedCapability"], "net=full", "{host}: {answer}");
+    }
+    assert_eq!(asked("localhost")["connect"]["allowed"], true);
+    for file in ["there.com", "main.rs", "Makefile", "./github.com"] {
+        assert!(asked(file)["read"].is_object(), "{file}");
+    }
 }
 
 #[test]

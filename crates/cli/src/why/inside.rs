@@ -10,7 +10,8 @@ pub(super) fn answers(text: &[u8], word: &str) -> Result<Answered, Failure> {
     let value = serde_json::from_slice(text).map_err(|error| Failure::new(format!("`{ALLOWANCE}`: {error}")))?;
     let allowance = Allowance::from_json(&value);
     let home = std::env::var_os("HOME");
-    let target = Target::of(word, Path::new(&allowance.workdir), home.as_ref().map(Path::new))?;
+    let is_file = |path: &Path| path.symlink_metadata().is_ok();
+    let target = Target::of(word, Path::new(&allowance.workdir), home.as_ref().map(Path::new), &is_file)?;
     let answers = match &target {
         Target::Path(path) => {
             vec![("read", of_path(&allowance, path, Wish::Read)), ("write", of_path(&allowance, path, Wish::Write))]
@@ -25,9 +26,12 @@ fn of_path(allowance: &Allowance, path: &Path, wish: Wish) -> Answer {
         Wish::Read => Grant::FsRead(path.to_owned()),
         Wish::Write => Grant::FsWrite(path.to_owned()),
     };
+    let found = Some(path.symlink_metadata().is_ok());
     match allowance.says(path, wish) {
-        Says::Yes => Answer::yes(),
-        Says::YesPrivate => Answer::yes().note("a directory of the sandbox's own; nothing of the host is in it"),
+        Says::Yes => Answer { found, ..Answer::yes() },
+        Says::YesPrivate => {
+            Answer { found, ..Answer::yes() }.note("a directory of the sandbox's own; nothing of the host is in it")
+        }
         Says::Kernel => kernel(),
         Says::Made => made(wish),
         Says::NotShown => Answer { grant: Some(showing.to_string()), ..Answer::no("the path is not shown inside") },
@@ -61,6 +65,6 @@ pub(super) fn of_network(mode: &str, host: &str) -> Answer {
         "restricted" => Answer { allowed: None, rule: Some(rule), ..Answer::yes() }
             .note("the lists of the policy decide about the name when it is used"),
         _ => Answer { grant: Some(Grant::NetFull.to_string()), ..Answer::no(rule) }
-            .note("think first: it opens the host's whole network"),
+            .note("risk: it opens the host's whole network"),
     }
 }
