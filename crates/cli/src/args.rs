@@ -32,6 +32,8 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run a command in a sandbox.
     Run(RunArgs),
+    /// Run the last command once more on a throw-away layer, and tell all that it is denied.
+    Again(AgainArgs),
     /// Start a shell in a sandbox, with a terminal of its own.
     Shell(ShellArgs),
     /// Run the steps of the configuration, each in its sandbox.
@@ -268,10 +270,33 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  polder again                                 what was denied, reads included
+  polder again --allow fs.read=/opt/tool       whether it works with a grant
+
+Kept is the last command of `polder run` in each directory that failed or was denied something, with its options, where no \
+sandbox and no other user sees it; values of --env are not. What the command does outside of its workspace, in writable \
+binds and on the network, it does again.")]
+pub(crate) struct AgainArgs {
+    /// How closely to watch: exact, unless another mode is named.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) observe: Option<String>,
+    /// Allow one thing more: fs.read=PATH, fs.write=PATH, net=full, env=NAME, limits.NAME=VALUE.
+    #[arg(long, value_name = "GRANT")]
+    pub(crate) allow: Vec<Grant>,
+    /// A variable whose value was not kept.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Print events as JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 #[command(
     after_help = "Kept are runs in which something was denied or which did not end with 0: the newest hundred, without the text of \
 their commands, where no sandbox can see them. A run that was watched with `cheap`, as by default, knows nothing of \
-files that could not be read or removed, and not of all that could not be written; run again with --observe exact."
+files that could not be read or removed, and not of all that could not be written; `polder again` runs the last one once more and sees them."
 )]
 pub(crate) struct ExplainArgs {
     /// The run, by its name or the beginning of it; the newest when no name is given.
@@ -292,14 +317,14 @@ pub(crate) struct ExplainArgs {
 #[command(after_help = "Examples:
   polder why src/main.rs              a path as the command would see it, here below its working directory
   polder why /opt/tool
-  polder why registry.example:443
+  polder why registry.example:443     a peer; github.com and https://… are peers, too
 
 Nothing is run. In a sandbox the answer comes from /run/polder/policy.json, which any command there can read.")]
 pub(crate) struct WhyArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// A path inside, or HOST:PORT.
-    #[arg(value_name = "PATH|HOST:PORT", value_hint = ValueHint::AnyPath)]
+    /// A path inside, or a peer.
+    #[arg(value_name = "PATH|HOST[:PORT]", value_hint = ValueHint::AnyPath)]
     pub(crate) target: String,
     /// Print the answer as JSON.
     #[arg(long, help_heading = "Output")]

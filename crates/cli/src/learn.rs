@@ -130,7 +130,7 @@ fn started(planned: &Planned, loan: &Loan) -> Option<PathBuf> {
 fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     let around = Around { signals: &signals, ahead: None, parting: Parting::Leave };
-    let Over { outcome, violations, changes: _, recorded } = carry_out(planned, false, around)?;
+    let Over { plan: _, outcome, violations, changes: _, recorded } = carry_out(planned, false, around)?;
     recorded?;
     match outcome.ending {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),

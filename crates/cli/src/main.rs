@@ -1,6 +1,7 @@
 //! The `polder` command: arguments in, façade called, results and exit codes out. One file per verb.
 #![forbid(unsafe_code)]
 
+mod again;
 mod args;
 mod attack;
 mod audit;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     let telemetry = telemetry::start();
     let result = match verb {
         Verb::Run(args) => run::run(args, ahead),
+        Verb::Again(args) => again::again(&args),
         Verb::Shell(args) => shell::shell(args),
         Verb::Steps(args) => steps::steps(*args),
         Verb::Doctor(args) => doctor::doctor(&args),

@@ -7,17 +7,21 @@ use crate::render::{json, text};
 use crate::service::{self, Asked};
 use crate::workspace::escaped;
 use polder::audit::Unrecorded;
+use polder::last::LastCommand;
 use polder::{
-    Action, Begun, Ending, Event, EventKind, Noting, Observe, Outcome, Output, Planned, Report, RunError, Streams,
-    Supervision, Violation,
+    Action, Begun, Ending, Event, EventKind, Noting, Observe, Outcome, Output, Plan, Planned, Report, RunError,
+    Standing, Streams, Supervision, Violation, Wish, World,
 };
 use polder_run::{EventOutlet, HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Lines that are printed about a run when it is over, also those about what was blocked.
 pub(crate) const LINES_MAX: usize = 5;
@@ -39,8 +43,25 @@ pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure
         return service::supervise(&sandbox, planned, &command, Asked { json, restart: restart.into() }, ahead);
     }
     let signals = Signals::watch(&signals_of_a_run())?;
-    let outcome = once(planned, &command[0], json, Around { signals: &signals, ahead, parting: Parting::Leave })?;
+    let around = Around { signals: &signals, ahead, parting: Parting::Leave };
+    let outcome = tell(planned, &command[0], json, around, Telling { lines_max: LINES_MAX, hint: true })?;
+    if !outcome.success() || outcome.violations > 0 {
+        keep_command(&command);
+    }
     Ok(code(&outcome))
+}
+
+/// Keeps the command for `polder again`. It is a help: the run is over.
+fn keep_command(command: &[OsString]) {
+    let words: Vec<OsString> = std::env::args_os().skip(2).collect();
+    let options = &words[..words.len().saturating_sub(command.len())];
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let kept = std::env::current_dir().and_then(|directory| {
+        LastCommand::of(&directory, options, command).map_or(Ok(()), |last| last.keep(&environment))
+    });
+    if let Err(error) = kept {
+        say(&format!("`polder again` will not know this command: {error}"));
+    }
 }
 
 /// The signals that concern a run: those that end it, and the one that tells of a new terminal size.
@@ -57,23 +78,72 @@ pub(crate) struct Around<'a> {
 
 /// Runs a planned command on our own streams, and says what its exit code alone does not.
 pub(crate) fn once(planned: Planned, command: &OsString, json: bool, around: Around<'_>) -> Result<Outcome, Failure> {
+    tell(planned, command, json, around, Telling { lines_max: LINES_MAX, hint: false })
+}
+
+/// How much is said when a run is over.
+pub(crate) struct Telling {
+    pub(crate) lines_max: usize,
+    /// Whether to say how more can be seen, where the run was not watched exactly.
+    pub(crate) hint: bool,
+}
+
+/// The same, as much as is wanted.
+pub(crate) fn tell(
+    planned: Planned,
+    command: &OsString,
+    json: bool,
+    around: Around<'_>,
+    Telling { lines_max, hint }: Telling,
+) -> Result<Outcome, Failure> {
     let home = planned.host().user.home.clone();
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
-    let observe = planned.plan().observe.value;
-    let Over { outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
+    let Over { plan, outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
     if !json {
         let timeout = timeout.map(|span| span.to_string());
         let mut lines = explain(&outcome, command, path, timeout, &violations);
         let changes = text::changes(changes.as_deref());
-        let left = LINES_MAX.saturating_sub(lines.len() + changes.iter().len());
-        let needed: Vec<Violation> =
-            violations.iter().filter(|violation| !is_survived(violation, &outcome, observe)).cloned().collect();
+        let left = lines_max.saturating_sub(lines.len() + changes.iter().len());
+        let needed: Vec<Violation> = violations
+            .iter()
+            .filter(|violation| !is_survived(violation, &outcome, plan.observe.value))
+            .cloned()
+            .collect();
         lines.extend(text::violations(&needed, &home, left));
-        lines.iter().chain(&changes).for_each(|line| say(line));
+        let hint = (hint && lines.is_empty()).then(|| unwatched(&plan, &outcome)).flatten();
+        lines.iter().chain(&changes).chain(&hint).for_each(|line| say(line));
     }
     recorded?;
     Ok(outcome)
+}
+
+/// How to see what was denied and not watched, of a command that failed and was told nothing. For people at a terminal in
+/// any case; elsewhere only where the command names a path that the host has and the sandbox has not, because many
+/// programs end with 1 to say no.
+fn unwatched(plan: &Plan, outcome: &Outcome) -> Option<String> {
+    let failed = matches!(outcome.ending, Ending::Exited(code) if code != 0);
+    let sees_less = plan.observe.value == Observe::Cheap && plan.world == World::Made && plan.image.is_none();
+    let at_terminal = polder_sys::terminal::is_terminal(io::stderr().as_fd());
+    (failed && sees_less && (at_terminal || names_hidden_path(plan))).then(|| {
+        format!("reads were not watched (observe: {}); to see what was denied: polder again", plan.observe.value.name())
+    })
+}
+
+/// Whether a word of the command is a path that exists on the host and is not shown.
+fn names_hidden_path(plan: &Plan) -> bool {
+    const WORDS_MAX: usize = 256;
+    let home = plan.identity.home.as_path();
+    let texts: Vec<String> = plan.command.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = texts.iter().flat_map(|text| text.split(|c: char| c.is_whitespace() || "'\"=;:,(){}<>|&`".contains(c)));
+    let paths = words.filter_map(|word| match word.strip_prefix("~/") {
+        Some(rest) => Some(home.join(rest)),
+        None => Some(PathBuf::from(word)).filter(|path| path.is_absolute() && path.components().count() > 2),
+    });
+    let is_hidden = |path: &PathBuf| {
+        matches!(plan.standing(path, Wish::Read), Standing::Denied(_)) && path.symlink_metadata().is_ok()
+    };
+    paths.take(WORDS_MAX).any(|path| is_hidden(&path))
 }
 
 /// Whether a command that ended with 0 did without this: programs ask for updates, send statistics, try a newer system
@@ -85,6 +155,7 @@ fn is_survived(violation: &Violation, outcome: &Outcome, observe: Observe) -> bo
 
 /// A run that is over.
 pub(crate) struct Over {
+    pub(crate) plan: Arc<Plan>,
     pub(crate) outcome: Outcome,
     /// What was denied, each once, with how often.
     pub(crate) violations: Vec<Violation>,
@@ -110,6 +181,7 @@ pub(crate) fn carry_out(
     };
     let mut teller = Teller { json, outlets: &outlets, line: ProgressLine::new(), changes: None };
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
+    let plan = Arc::clone(chosen.fitted.plan());
     entry.warning().iter().for_each(|warning| say(warning));
     if !json {
         text::before(chosen.engine.id(), &chosen.passed_over, chosen.fitted.accepted())
@@ -130,7 +202,7 @@ pub(crate) fn carry_out(
     let recorded = entry.end(&ended).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let violations = noting.violations().to_vec();
     keep(noting, &ended);
-    Ok(Over { outcome: ended?, violations, changes: teller.changes, recorded })
+    Ok(Over { plan, outcome: ended?, violations, changes: teller.changes, recorded })
 }
 
 /// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.

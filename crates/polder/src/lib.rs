@@ -64,6 +64,7 @@ pub mod deeds;
 mod error;
 mod events;
 pub mod json;
+pub mod last;
 mod leftovers;
 mod noting;
 mod planned;

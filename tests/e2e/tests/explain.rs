@@ -67,7 +67,7 @@ fn a_quiet_run_leaves_nothing_and_a_failed_one_says_what_was_not_looked_at() {
     assert_eq!(place.says(&["run", "--", "false"]).code, 1);
     let said = place.says(&["explain"]);
     assert!(said.code == 0 && said.out.contains("exit code 1"), "{said:?}");
-    assert!(said.out.contains("nothing was seen") && said.out.contains("--observe exact"), "{said:?}");
+    assert!(said.out.contains("nothing was seen") && said.out.contains("`polder again` sees them"), "{said:?}");
 }
 
 #[test]

@@ -24,6 +24,11 @@ fn help_of_run() {
 }
 
 #[test]
+fn help_of_again() {
+    check(&["again"], expect_file![golden("help-again.txt")]);
+}
+
+#[test]
 fn help_of_shell() {
     check(&["shell"], expect_file![golden("help-shell.txt")]);
 }

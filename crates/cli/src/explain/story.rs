@@ -71,11 +71,14 @@ fn ending(outcome: &Value) -> String {
 
 fn observed(record: &Value) -> String {
     match record["observe"].as_str() {
-        Some("exact") => "exact: nearly everything that is denied was looked at; docs/violations.md says what was not".to_owned(),
-        Some("cheap") => {
-            "cheap: reading, removing, changing rights and much of writing were not looked at; --observe exact sees them".to_owned()
+        Some("exact") => {
+            "exact: nearly everything that is denied was looked at; docs/violations.md says what was not".to_owned()
         }
-        Some("off") => "off: little is seen; --observe exact sees nearly everything".to_owned(),
+        Some("cheap") => {
+            "cheap: reading, removing, changing rights and much of writing were not watched; `polder again` sees them"
+                .to_owned()
+        }
+        Some("off") => "off: little is seen; `polder again` sees nearly everything".to_owned(),
         Some(_) | None => word(&record["observe"]),
     }
 }

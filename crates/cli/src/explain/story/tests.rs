@@ -29,7 +29,7 @@ fn by_layer_and_rule_with_the_plan_and_nothing_hostile_reaches_the_terminal() {
         workspace   /w
         engine      first (asked for)
         ended       exit code 1 after 12 ms
-        observed    cheap: reading, removing, changing rights and much of writing were not looked at; --observe exact sees them
+        observed    cheap: reading, removing, changing rights and much of writing were not watched; `polder again` sees them
 
         denied by mounts
           rule: not shown
