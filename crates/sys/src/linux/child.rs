@@ -203,7 +203,7 @@ pub(crate) fn build(ground: &GroundImage<'_>, handed: Handed<'_>, control: Borro
     hands.take_steps(steps)?;
     let held = hands.held;
     if !off(Layer::RootSeal) {
-        at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))?;
+        at(Stage::Seal, mount::seal_root(root.as_fd()))?;
     }
     drop(root);
     if kind == Root::Made {
@@ -240,7 +240,7 @@ pub(crate) fn finish(finish: &FinishImage<'_>) -> Result<(), Failure> {
     // The shim is not dumpable, so with this option the command does not see it.
     at(Stage::Root, mount::reconfigure(c"proc", &[(c"hidepid", c"ptraceable")]))?;
     Hands::empty(Identity::HostRoot).take_steps(steps)?;
-    at(Stage::Seal, mount::restrict_mount(root.as_fd(), mount::RDONLY))
+    at(Stage::Seal, mount::seal_root(root.as_fd()))
 }
 
 /// Gives the root that a program has made the size and the flags of ours.

@@ -27,6 +27,9 @@ pub(crate) const NODEV: u64 = 0x4;
 /// Nothing here can be executed.
 pub(crate) const NOEXEC: u64 = 0x8;
 const IDMAP: u64 = 0x0010_0000;
+const NOATIME: u64 = 0x10;
+/// All bits that say how access times are kept; they change together.
+const ATIME_BITS: u64 = 0x70;
 
 /// The layer of each flag that holds for every mount.
 const FLAG_LAYERS: &[(u64, Layer)] =
@@ -201,6 +204,18 @@ pub(crate) fn restrict_tree(tree: BorrowedFd<'_>, set: u64) -> Result<(), Errno>
 /// Sets flags on one mount, not on those below it.
 pub(crate) fn restrict_mount(mount: BorrowedFd<'_>, set: u64) -> Result<(), Errno> {
     set_attributes(mount, libc::AT_EMPTY_PATH as u32, MountAttr { set, clear: 0, propagation: 0, userns: 0 })
+}
+
+/// Makes the root read-only, without access times: a walk over a symlink such as `/bin` would otherwise leave RCU for
+/// an update that a read-only mount refuses (`pick_link` and `atime_needs_update`, fs/namei.c and fs/inode.c). A
+/// private file system that was copied from the root before keeps them.
+pub(crate) fn seal_root(root: BorrowedFd<'_>) -> Result<(), Errno> {
+    let sealed = MountAttr { set: RDONLY | NOATIME, clear: ATIME_BITS, propagation: 0, userns: 0 };
+    match set_attributes(root, libc::AT_EMPTY_PATH as u32, sealed) {
+        // A mount whose access times are locked by another user namespace; see mount_setattr(2).
+        Err(Errno(libc::EPERM)) => restrict_mount(root, RDONLY),
+        answer => answer,
+    }
 }
 
 /// Maps the owners of a detached tree through a user namespace, so that files keep the owners they have on disk.
