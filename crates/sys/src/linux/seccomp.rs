@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 
 const SET_MODE_FILTER: libc::c_uint = 1;
 const FLAG_NEW_LISTENER: libc::c_ulong = 1 << 3;
+const FLAG_WAIT_KILLABLE_RECV: libc::c_ulong = 1 << 5;
 
 #[repr(C)]
 struct Program {
@@ -25,7 +26,12 @@ pub(crate) fn install(filter: &[Instruction]) -> Result<(), Errno> {
     install_with(filter, 0).map(drop)
 }
 
-/// The same, and gives the descriptor on which notified calls arrive. The kernel allows one such in a chain.
+/// The same, and gives the descriptor on which notified calls arrive. The kernel allows one such in a chain. A call
+/// that the listener has taken is not interrupted by a signal (Linux 5.19; see seccomp(2)).
 pub(crate) fn install_with_listener(filter: &[Instruction]) -> Result<OwnedFd, Errno> {
-    check_fd(install_with(filter, FLAG_NEW_LISTENER)?)
+    let installed = match install_with(filter, FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE_RECV) {
+        Err(Errno(libc::EINVAL)) => install_with(filter, FLAG_NEW_LISTENER),
+        installed => installed,
+    };
+    check_fd(installed?)
 }
