@@ -7,7 +7,6 @@ use polder_sys::Terminal;
 use std::any::Any;
 use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// What surrounds a run.
@@ -129,6 +128,16 @@ pub trait Running: Send {
     /// Ends everything inside, now.
     fn kill(&self);
 
+    /// Whether no process inside can change a file any more, though the sandbox may not be gone yet.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
+    /// The private copies of git's configuration that the command had, for what is taken over at the end.
+    fn take_git_copies(&mut self) -> Option<OwnedFd> {
+        None
+    }
+
     /// Waits until nothing of the sandbox is left, and says which limits were reached.
     fn finish(self: Box<Self>, parting: Parting) -> Finished;
 }
@@ -176,17 +185,6 @@ pub struct Finished {
     pub violations: Vec<Violation>,
     /// What could not be removed or put back, for people.
     pub warnings: Vec<String>,
-    /// Files that the command wrote, that programs on the host would obey, and that are still there.
-    pub not_set_aside: Vec<NotSetAside>,
-}
-
-/// A file that should have been set aside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotSetAside {
-    /// Where it is on the host.
-    pub path: PathBuf,
-    /// The kernel's answer.
-    pub reason: String,
 }
 
 /// Why a command did not start. Whatever had been built is gone again.

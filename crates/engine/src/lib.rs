@@ -12,14 +12,14 @@ mod session;
 
 pub use fit::{Accepted, EngineClass, Fit, Fitted, Refusal, Refused, Verdict};
 pub use launch::{
-    Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Made, NoTerminal, NotSetAside, Parting, Promised,
-    Report, Running, Services,
+    Ended, Finished, HeadStart, LaunchError, LaunchFailure, Layers, Made, NoTerminal, Parting, Promised, Report,
+    Running, Services,
 };
 pub use lookout::{Lookout, Notice};
 pub use session::{Session, Words};
 
 use polder_facts::{HostFacts, Violation};
-use polder_plan::{Plan, Swept, World};
+use polder_plan::{Plan, World};
 
 /// An engine whose runs can share a network: a loopback, on which they reach each other and nobody else reaches them.
 pub trait SharesNetwork {
@@ -93,11 +93,6 @@ pub trait Engine: Send + Sync {
     /// such thing, or where it does not work; the launch then says why.
     fn begin(&self) -> Option<HeadStart> {
         None
-    }
-
-    /// The names that are set aside when a run of this plan has ended.
-    fn sets_aside(&self, plan: &Plan) -> Vec<Swept> {
-        plan.files.swept.iter().chain(&plan.files.git.missing).cloned().collect()
     }
 
     /// Starts the command of a plan that was judged.

@@ -156,6 +156,6 @@ impl Running for KeptRun {
         let Self { kept, held } = *self;
         drop(kept);
         drop(held);
-        Finished { limit: None, violations: Vec::new(), warnings: Vec::new(), not_set_aside: Vec::new() }
+        Finished { limit: None, violations: Vec::new(), warnings: Vec::new() }
     }
 }

@@ -3,7 +3,7 @@
 //! A command that knows what is allowed can ask for more instead of trying again. It is told nothing that it could not
 //! find out by trying: paths inside, never where they lead to on the host; no variable, no credential. Pure.
 
-use crate::plan::{Configuration, MaskKind, Plan, Reserved};
+use crate::plan::{Asked, Configuration, MaskKind, Plan, Reserved};
 use crate::standing::Wish;
 use polder_facts::{Grant, Sourced};
 use polder_policy::{Access, Limits};
@@ -203,13 +203,22 @@ fn protected(plan: &Plan) -> Vec<Protected> {
         what: mask.path.to_string(),
         grant: mask.lifted_by.as_ref().and_then(|rule| lifting(rule.into())),
     });
-    let reserved = files.reserved.iter().map(|Reserved { directory, name, origin: _, lifted_by }| Protected {
-        what: directory
-            .as_ref()
-            .map_or_else(|| name.clone(), |directory| directory.as_path().join(name).display().to_string()),
+    let reserved = files.reserved.iter().map(|Reserved { name, existing: _, origin: _, lifted_by }| Protected {
+        what: name.clone(),
         grant: lifted_by.as_ref().and_then(|rule| lifting(rule.into())),
     });
-    exist.chain(reserved).collect()
+    // A git dir may come into being, and what git obeys in it may not.
+    let swept = files.swept.iter().filter(|swept| swept.only_with.is_empty());
+    let swept = swept.map(|swept| Protected {
+        what: swept.path.to_string(),
+        grant: swept.lifted_by.as_ref().and_then(|rule| lifting(rule.into())),
+    });
+    let git = files.git.missing.iter().filter(|swept| swept.asked == Asked::ByRule);
+    let hooks = git.filter(|swept| swept.relative.ends_with(".git")).map(|swept| Protected {
+        what: swept.path.as_path().join("hooks").display().to_string(),
+        grant: lifting(swept.relative.join("hooks")),
+    });
+    exist.chain(reserved).chain(swept).chain(hooks).collect()
 }
 
 fn limits(limits: &Limits) -> Vec<(String, String)> {

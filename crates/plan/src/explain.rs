@@ -1,6 +1,6 @@
 //! A plan as text: what `--dry-run` prints, and what the hash is taken over.
 
-use crate::plan::{Caches, MaskKind, Plan, Reserved, Role, Sharing, SystemKind, World};
+use crate::plan::{Asked, Caches, MaskKind, Plan, Reserved, Role, Sharing, SystemKind, World};
 use polder_facts::{Origin, Sourced};
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
@@ -126,12 +126,14 @@ impl fmt::Display for Plan {
         for pinned in &files.pinned {
             out.row("pinned", &pinned.to_string(), "")?;
         }
-        for Reserved { directory, name, origin, lifted_by: _ } in &files.reserved {
-            let place = directory.as_ref().map_or("any directory".to_owned(), ToString::to_string);
-            out.row("reserved", &format!("`{name}` in {place}"), origin)?;
+        for Reserved { name, existing: _, origin, lifted_by: _ } in &files.reserved {
+            out.row("set-aside", &format!("`{name}` in any directory (when the run has ended)"), origin)?;
         }
         for swept in &files.swept {
             out.row("set-aside", &swept.path.to_string(), &swept.origin)?;
+        }
+        for swept in files.git.missing.iter().filter(|swept| swept.asked == Asked::ByRule) {
+            out.row("set-aside", &format!("what git obeys in {}", swept.path), &swept.origin)?;
         }
         for pattern in &files.partial_patterns {
             out.row("protected", &format!("{} (what exists at the start)", pattern.value), &pattern.origin)?;

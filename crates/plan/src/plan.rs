@@ -278,20 +278,20 @@ pub enum MaskKind {
     Hide,
 }
 
-/// A name that must not come into being.
+/// A name that must not come into being, in any directory of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserved {
-    /// In this directory; absent for every directory.
-    pub directory: Option<GuestPath>,
-    /// This name.
+    /// The name.
     pub name: String,
+    /// Where it was when the run began, below the workspace.
+    pub existing: Vec<PathBuf>,
     /// The rule.
     pub origin: Origin,
     /// What a grant has to name to lift it, where one can.
     pub lifted_by: Option<String>,
 }
 
-/// A file that is set aside when the run has ended: renamed, so that nothing obeys it and nothing is lost.
+/// A file that is set aside when it comes into being: renamed, so that nothing obeys it and nothing is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
     /// The shown tree that it would be in, on the host.
@@ -304,6 +304,19 @@ pub struct Swept {
     pub only_with: Vec<String>,
     /// The rule.
     pub origin: Origin,
+    /// What a grant has to name to lift it, where one can.
+    pub lifted_by: Option<String>,
+    /// Whose rule it is.
+    pub asked: Asked,
+}
+
+/// Why a name must not come into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The policy protects it.
+    ByRule,
+    /// Programs on the host would obey it, which none does in a layer.
+    BuiltIn,
 }
 
 /// The git dirs that a command can write, for a look at them when the run has ended.
@@ -334,6 +347,13 @@ pub struct KeyedConfig {
     pub path: GuestPath,
     /// Its text when the run began.
     pub base: String,
+}
+
+impl FileView {
+    /// The workspace on the host.
+    pub fn workspace_host(&self) -> Option<&Path> {
+        self.shown.iter().find(|shown| shown.role == Role::Workspace).map(|shown| shown.host.as_path())
+    }
 }
 
 impl Swept {

@@ -1,10 +1,10 @@
-//! The file view: what is shown, what is masked, and which names are reserved.
+//! The file view: what is shown, what is masked, and which names must not stay when they come into being.
 
 use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown, Swept,
-    SystemEntry, SystemKind, World, Written,
+    Asked, Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown,
+    Swept, SystemEntry, SystemKind, World, Written,
 };
 use polder_facts::git::GitDirFacts;
 use polder_facts::{Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount};
@@ -48,6 +48,9 @@ pub const STATE: &str = "/var/lib/service";
 
 /// Who asks for what is let through while a command is learnt.
 pub const LENT: &str = "--permissive";
+
+/// Rules whose paths are judged with everything else in a git dir where they do not exist yet.
+const GIT_RULES: [&str; 2] = [".git/hooks", ".git/config"];
 
 /// Files that git obeys and that nothing but an attack makes in an ordinary repository.
 const GIT_REDIRECTS: [&str; 2] = ["commondir", "config.worktree"];
@@ -147,9 +150,9 @@ pub(crate) fn build(
         let (pins, known, links) = (BTreeSet::new(), BTreeSet::new(), Links::Refused);
         Masks { host, policy, view: &mut view, faults: &mut faults, pins, known, lifted_by: None, links }.build();
     }
-    // Nobody on the host obeys what lies in a layer; what comes out of it is looked at then.
+    // Nothing on the host obeys what lies in a layer; what comes out of it is looked at then.
     if policy.workspace.value.mode != WorkspaceMode::Direct {
-        view.swept.clear();
+        view.swept.retain(|swept| swept.asked == Asked::ByRule);
         view.git = GitView::default();
     }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
@@ -398,15 +401,15 @@ fn written(policy: &Policy, identity: &Identity) -> Vec<Written> {
     written
 }
 
-/// Turns protections into masks, pins and reserved names.
+/// Turns protections into masks, pins and names that are set aside.
 struct Masks<'a> {
     host: &'a HostFacts,
     policy: &'a Policy,
     view: &'a mut FileView,
     faults: &'a mut Vec<Fault>,
     pins: BTreeSet<GuestPath>,
-    /// The reserved names so far, to find a second one in less time than a list takes.
-    known: BTreeSet<(GuestPath, String, Origin, Option<String>)>,
+    /// The missing paths so far, to find a second one in less time than a list takes.
+    known: BTreeSet<(PathBuf, Origin, Option<String>)>,
     /// What a grant has to name to lift the masks that are being made.
     lifted_by: Option<String>,
     links: Links,
@@ -483,15 +486,17 @@ impl Masks<'_> {
         }
         match text.strip_prefix("**/") {
             Some(name) if !is_glob(name) && !name.contains('/') => {
-                let lifted_by = self.lifted_by.clone();
-                let reserved = Reserved { directory: None, name: name.to_owned(), origin: origin.clone(), lifted_by };
-                self.view.reserved.push(reserved);
+                let found = self.host.tree.matches.get(text).into_iter().flatten();
+                let existing = found.filter_map(|path| path.strip_prefix(&self.host.tree.root).ok());
+                let existing = existing.map(Path::to_owned).collect();
+                let (lifted_by, name) = (self.lifted_by.clone(), name.to_owned());
+                self.view.reserved.push(Reserved { name, existing, origin: origin.clone(), lifted_by });
             }
             _ => self.view.partial_patterns.push(Sourced::new(text.clone(), origin.clone())),
         }
     }
 
-    /// Masks a host path, or reserves the first part of it that is missing.
+    /// Masks a host path, or notes the first part of it that is missing.
     fn add_path(&mut self, kind: MaskKind, path: &Path, origin: &Origin) {
         // A path that is shown at several places is masked at each of them.
         for (base, guest, access) in self.shown_with(path) {
@@ -564,7 +569,6 @@ impl Masks<'_> {
         }
         for component in below.components() {
             let Component::Normal(name) = component else { continue };
-            let directory = current.clone();
             current.push(name);
             let Ok(here) = to_guest(&base, &guest, &current) else { return };
             match self.host.tree.entries.get(&current) {
@@ -603,13 +607,23 @@ impl Masks<'_> {
                 }
                 None | Some(Entry::Missing) => {
                     if kind == MaskKind::Protect {
-                        let Ok(directory) = to_guest(&base, &guest, &directory) else { return };
-                        let name = name.to_string_lossy().into_owned();
                         let relative = current.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
                         let lifted_by = relative.filter(|_| self.lifted_by.is_some()).map(str::to_owned);
-                        if self.known.insert((directory.clone(), name.clone(), origin.clone(), lifted_by.clone())) {
-                            let directory = Some(directory);
-                            self.view.reserved.push(Reserved { directory, name, origin: origin.clone(), lifted_by });
+                        if self.known.insert((here.as_path().to_owned(), origin.clone(), lifted_by.clone()))
+                            && let (Ok(tree), Ok(relative)) = (HostPath::new(&base), current.strip_prefix(&base))
+                        {
+                            let swept = Swept {
+                                tree,
+                                relative: relative.to_owned(),
+                                path: here,
+                                only_with: Vec::new(),
+                                origin: origin.clone(),
+                                lifted_by,
+                                asked: Asked::ByRule,
+                            };
+                            let is_git = GIT_RULES.iter().any(|rule| self.host.tree.root.join(rule) == path);
+                            let list = if is_git { &mut self.view.git.missing } else { &mut self.view.swept };
+                            list.push(swept);
                         }
                         self.pins.extend(parents);
                     }
@@ -670,7 +684,9 @@ impl Masks<'_> {
             self.add_redirect(&root.join("commondir"), &["HEAD"], &origin);
             self.add_redirect(&root.join("refs"), &["HEAD", "objects"], &origin);
         }
-        if self.policy.workspace.value.mode == WorkspaceMode::Direct && !self.host.tree.git.dirs.is_empty() {
+        // A repository that does not exist yet can come into being, and is judged by the same rules.
+        let is_judged = !self.host.tree.git.dirs.is_empty() || self.is_missing(&root.join(".git"));
+        if self.policy.workspace.value.mode == WorkspaceMode::Direct && is_judged {
             self.add_git_dirs(&origin);
             return;
         }
@@ -701,6 +717,7 @@ impl Masks<'_> {
     /// git obeys are read-only; new ones are found at the end.
     fn add_git_dirs(&mut self, origin: &Origin) {
         let git = self.host.tree.git.clone();
+        let root = self.host.tree.root.clone();
         self.links = Links::Held;
         let held = git.dirs.iter().cloned().flat_map(GitDirFacts::into_held);
         let mut lifted = Vec::new();
@@ -732,6 +749,8 @@ impl Masks<'_> {
                 let relative = path.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
                 if !known && !relative.is_some_and(|relative| self.is_lifted(relative)) {
                     let missing = self.swept_at(&path, &[], origin);
+                    let is_known = |swept: &Swept| self.view.git.missing.iter().any(|known| known.path == swept.path);
+                    let missing: Vec<Swept> = missing.into_iter().filter(|swept| !is_known(swept)).collect();
                     self.view.git.missing.extend(missing);
                 }
             }
@@ -756,6 +775,16 @@ impl Masks<'_> {
             }
         }
         before.reached.extend(lifted);
+        // The same in a git dir that does not exist yet.
+        let git_dir = root.join(".git");
+        if !before.dirs.iter().any(|dir| dir.path == git_dir) {
+            let given = self.policy.unprotect.iter().map(|lifted| root.join(&lifted.value.0));
+            let obeyed: Vec<PathBuf> =
+                given.filter_map(|path| path.strip_prefix(&git_dir).ok().map(Path::to_owned)).collect();
+            if !obeyed.is_empty() {
+                before.dirs.push(GitDirFacts { path: git_dir, obeyed, configs: Vec::new(), state: Vec::new() });
+            }
+        }
         self.view.git.before = before;
         self.view.git.origin = Some(origin.clone());
     }
@@ -775,15 +804,14 @@ impl Masks<'_> {
     }
 
     /// What git and polder on the host would obey, and what nothing honest makes in passing. Where it exists, it is
-    /// protected. Where it does not, reserving it would slow down every file that the command makes, in every repository;
-    /// so it is reserved only where names are guarded anyway, and set aside at the end elsewhere.
+    /// protected. Where it does not, it is set aside when it comes into being.
     fn add_redirect(&mut self, path: &Path, only_with: &[&str], origin: &Origin) {
         let relative = path.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str);
         if relative.is_some_and(|relative| self.is_lifted(relative)) {
             return;
         }
         let missing = matches!(self.host.tree.entries.get(path), None | Some(Entry::Missing));
-        if !missing || !self.view.reserved.is_empty() {
+        if !missing {
             self.lifted_by = relative.map(str::to_owned);
             self.add_path(MaskKind::Protect, path, origin);
             self.lifted_by = None;
@@ -819,6 +847,8 @@ impl Masks<'_> {
                     path: inside,
                     only_with: only_with.iter().map(|name| (*name).to_owned()).collect(),
                     origin: origin.clone(),
+                    lifted_by: path.strip_prefix(&self.host.tree.root).ok().and_then(Path::to_str).map(str::to_owned),
+                    asked: Asked::BuiltIn,
                 });
             }
         }

@@ -10,6 +10,7 @@ mod facts;
 mod filling;
 mod inlet;
 mod limit;
+mod name_watch;
 mod outlet;
 mod prepare;
 mod projects;
@@ -17,6 +18,7 @@ mod relay;
 mod restart;
 mod runner;
 mod streams;
+mod sweep;
 mod sweep_record;
 mod watch;
 mod workspace;
@@ -31,6 +33,7 @@ pub use polder_engine::{HeadStart, Parting, Session};
 pub use prepare::{PrepareError, Prepared, prepare};
 pub use restart::{Next, Patience, Restart};
 pub use streams::{StreamError, StreamName, Streams};
+pub use sweep::NotSetAside;
 pub use sweep_record::{
     LeftoverError, LeftoverMode, check_obeyed, make_sweep_records, settle_leftovers, sweep_records_in,
 };

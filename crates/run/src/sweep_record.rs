@@ -11,7 +11,7 @@
 //! link for each tree that it speaks of, named after the tree's inode and path.
 
 use polder_plan::Swept;
-use polder_sys::aside::{is_there, set_aside};
+use polder_sys::aside::{TreeState, is_there, set_aside};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -322,7 +322,7 @@ impl SweptEntry {
     }
 
     fn set_aside(&self, tree: &Path) -> io::Result<Option<OsString>> {
-        set_aside(tree, &self.relative, &self.only_with, Swept::SUFFIX)
+        set_aside(tree, &self.relative, &self.only_with, Swept::SUFFIX, TreeState::AtRest)
     }
 }
 

@@ -7,23 +7,27 @@
 use crate::choose::Chosen;
 use crate::claim::{Claimed, claim};
 use crate::filling::Filling;
+use crate::name_watch::{Answered, NamesEnd, NewNames};
 use crate::outlet::EventOutlet;
 use crate::relay::{Part, Relay};
 use crate::streams::{Connected, StreamError, Streams, connect};
+use crate::sweep::{NotSetAside, Sweeper};
 use crate::sweep_record::{SweepRecord, sweep_records_in};
 use crate::workspace::{Apart, Held, WorkspaceError};
 use polder_cache::ClaimError;
 use polder_engine::{
-    Ended, HeadStart, LaunchError, LaunchFailure, Lookout, NoTerminal, NotSetAside, Notice, Parting, Promised, Report,
+    Ended, HeadStart, LaunchError, LaunchFailure, Layers, Lookout, NoTerminal, Notice, Parting, Promised, Report,
     Running, Services, Session,
 };
 use polder_facts::{Ending, Event, EventKind, HostFacts, LimitKind, Outcome, RunId, Usage, Violation};
-use polder_plan::Swept;
+use polder_plan::{Plan, Swept};
+use polder_policy::WorkspaceMode;
 use polder_sys::streams::Direction;
 use polder_sys::wait::{self, Signals};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -77,6 +81,24 @@ pub enum RunError {
         /// Whether the next run in the tree will know of them.
         remembered: bool,
     },
+    /// Names that come into being during the run could not be watched for; nothing was started.
+    #[error(
+        "cannot watch for names that must not come into being in the workspace\n  \
+         remedy: end programs that use inotify, or raise fs.inotify.max_user_instances and max_user_watches with sysctl"
+    )]
+    NoNameWatch(#[source] io::Error),
+    /// The command made a name again and again that must not come into being.
+    #[error(
+        "the command made `{}` again after polder had set it aside ({count} times), so the run was ended\n  \
+         remedy: look at what was set aside; if the command may make it, run again with the grant that was named",
+        path.display()
+    )]
+    KeptMaking {
+        /// The host's path.
+        path: PathBuf,
+        /// How often it was set aside.
+        count: u32,
+    },
 }
 
 /// Starts a chosen engine and watches the run to its end.
@@ -110,8 +132,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         let _ = teller.tell(EventKind::Warning(warning));
     }
 
-    let swept = engine.sets_aside(fitted.plan());
-    let record = match remember(fitted.host(), &swept) {
+    // Before anything is started, so that nothing comes into being unheard.
+    let mut names = NewNames::begin(fitted.plan()).map_err(RunError::NoNameWatch)?;
+    let record = match remember(fitted.plan(), fitted.host()) {
         Ok(record) => record,
         Err(error) => {
             let _ = teller.tell(EventKind::Warning(format!(
@@ -126,6 +149,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let started = Instant::now();
     let mut lookout = Before { teller: &mut teller, signals, interrupted: None, resized: false };
     let (layers, mut make);
+    let layer = apart.as_ref().map(|apart| apart.layers().own.as_path().join(Layers::UPPER));
     let promised = match &mut apart {
         Some(apart) => {
             layers = apart.layers();
@@ -150,6 +174,8 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     let resized = lookout.resized;
     // From when it was made on nobody else has it; whatever happens, it is let go at the end.
     let held = apart.and_then(Apart::held);
+    // Declared before the sandbox, so that it is dropped after it: what the command wrote is looked at when it is gone.
+    let mut sweeper = Sweeper::new(&plan, layer);
     let mut running = match launched {
         Ok(running) => running,
         Err(error) => {
@@ -184,11 +210,21 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         grace: None,
         violations: 0,
         told: 0,
+        names: names.take(),
+        names_end: None,
     };
-    let ended = watch.until_ended(running.as_mut(), &mut teller)?;
-    let finished = running.finish(parting);
+    let ended = watch.until_ended(running.as_mut(), &sweeper, &mut teller)?;
+    let copies = running.take_git_copies();
+    let (finished, swept) = if running.is_quiet() {
+        // While the kernel takes the sandbox apart.
+        let swept = sweeper.sweep(copies);
+        (running.finish(parting), swept)
+    } else {
+        let finished = running.finish(parting);
+        (finished, sweeper.sweep(copies))
+    };
     let remembered = record.is_some();
-    if let Some(record) = record.filter(|_| finished.not_set_aside.is_empty()) {
+    if let Some(record) = record.filter(|_| swept.not_set_aside.is_empty()) {
         record.end();
     }
     drop(claim);
@@ -204,7 +240,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     for warning in finished.warnings {
         let _ = teller.tell(EventKind::Warning(warning));
     }
-    for violation in finished.violations {
+    for violation in finished.violations.into_iter().chain(swept.violations) {
         watch.note(violation, &mut teller);
     }
     // A command can be quicker than a look. What it left is too much all the same.
@@ -214,8 +250,13 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     if let Some(held) = held {
         let _ = teller.tell(held.end()?);
     }
-    if !finished.not_set_aside.is_empty() {
-        return Err(RunError::NotSetAside { files: finished.not_set_aside, remembered });
+    if !swept.not_set_aside.is_empty() {
+        return Err(RunError::NotSetAside { files: swept.not_set_aside, remembered });
+    }
+    match watch.names_end.take() {
+        None => {}
+        Some(NamesEnd::Again { path, count }) => return Err(RunError::KeptMaking { path, count }),
+        Some(NamesEnd::Unmoved(file)) => return Err(RunError::NotSetAside { files: vec![file], remembered }),
     }
     let outcome = watch.outcome(ended, finished.limit, started.elapsed());
     if let Some(limit) = outcome.limit {
@@ -235,12 +276,14 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
 }
 
 /// Writes down what a run sets aside, for the next one in the same tree.
-fn remember(host: &HostFacts, swept: &[Swept]) -> io::Result<Option<SweepRecord>> {
-    if swept.is_empty() {
+fn remember(plan: &Plan, host: &HostFacts) -> io::Result<Option<SweepRecord>> {
+    let swept: Vec<Swept> = plan.files.swept.iter().chain(&plan.files.git.missing).cloned().collect();
+    // In a layer nothing is obeyed, and its tree is not the host's.
+    if swept.is_empty() || plan.workspace.value.mode != WorkspaceMode::Direct {
         return Ok(None);
     }
     let kept = host.caches.kept.as_deref().ok_or_else(|| io::Error::other("there is no home directory"))?;
-    SweepRecord::begin(&sweep_records_in(kept), swept)
+    SweepRecord::begin(&sweep_records_in(kept), &swept)
 }
 
 /// The files, why they are still there, and what to do.
@@ -375,6 +418,7 @@ struct Ready {
     reported: bool,
     signalled: bool,
     ending: bool,
+    named: bool,
     parts: Vec<Part>,
 }
 
@@ -386,6 +430,8 @@ enum Cause {
     TooMuchOnDisk,
     NobodyListens,
     Interrupted(i32),
+    /// What came into being must not stay, and cannot be kept away.
+    Names,
 }
 
 struct Watch<'a> {
@@ -400,18 +446,29 @@ struct Watch<'a> {
     filling: Option<Filling>,
     violations: u64,
     told: u64,
+    names: Option<NewNames>,
+    names_end: Option<NamesEnd>,
 }
 
 impl Watch<'_> {
     /// Watches until the command has ended; absent when the sandbox vanished or was killed.
-    fn until_ended(&mut self, running: &mut dyn Running, teller: &mut Teller<'_>) -> io::Result<Option<Ended>> {
+    fn until_ended(
+        &mut self,
+        running: &mut dyn Running,
+        sweeper: &Sweeper,
+        teller: &mut Teller<'_>,
+    ) -> io::Result<Option<Ended>> {
         let mut near = false;
         loop {
             let ready = {
                 let outlets: Vec<_> = self.outlets.iter().filter_map(EventOutlet::awaited).collect();
                 let streams = self.relay.awaited(!self.outlets.iter().any(EventOutlet::is_full));
-                let reads =
-                    [Some(running.reports()), self.signals.map(Signals::fd), running.ending().filter(|_| !near)];
+                let reads = [
+                    Some(running.reports()),
+                    self.signals.map(Signals::fd),
+                    running.ending().filter(|_| !near),
+                    self.names.as_ref().and_then(NewNames::fd),
+                ];
                 let awaited: Vec<_> = reads
                     .into_iter()
                     .map(|fd| fd.map(|fd| (fd, Direction::Read)))
@@ -421,7 +478,7 @@ impl Watch<'_> {
                 let answers = wait::ready(&awaited, self.next_wait())?;
                 let parts = streams.iter().zip(&answers[reads.len()..]);
                 let parts = parts.filter(|(_, ready)| **ready).map(|((part, ..), _)| *part).collect();
-                Ready { reported: answers[0], signalled: answers[1], ending: answers[2], parts }
+                Ready { reported: answers[0], signalled: answers[1], ending: answers[2], named: answers[3], parts }
             };
             self.outlets.iter().for_each(EventOutlet::flush);
             for part in ready.parts {
@@ -436,6 +493,7 @@ impl Watch<'_> {
             if ready.signalled {
                 self.take_signals(running)?;
             }
+            self.answer_names(ready.named, running, sweeper, teller)?;
             // Awake before the report is there: looking for it costs less than to be woken up once more.
             if ready.ending {
                 near = true;
@@ -451,10 +509,36 @@ impl Watch<'_> {
         }
     }
 
+    /// Sets aside what came into being, and ends a command that does not stop making it.
+    fn answer_names(
+        &mut self,
+        told: bool,
+        running: &dyn Running,
+        sweeper: &Sweeper,
+        teller: &mut Teller<'_>,
+    ) -> io::Result<()> {
+        let Some(names) = &mut self.names else { return Ok(()) };
+        if !told && names.due().is_none_or(|due| Instant::now() < due) {
+            return Ok(());
+        }
+        let Answered { violations, end } = names.answer(sweeper)?;
+        for violation in violations {
+            self.note(violation, teller);
+        }
+        if let Some(end) = end {
+            self.names = None;
+            self.names_end = Some(end);
+            self.cause.get_or_insert(Cause::Names);
+            running.kill();
+        }
+        Ok(())
+    }
+
     fn next_wait(&self) -> Option<Duration> {
         let now = Instant::now();
         let look = self.filling.as_ref().map(Filling::next);
-        let next = [self.deadline, self.grace, look].into_iter().flatten().min();
+        let names = self.names.as_ref().and_then(NewNames::due);
+        let next = [self.deadline, self.grace, look, names].into_iter().flatten().min();
         [next.map(|next| next.saturating_duration_since(now)), self.relay.next_look()].into_iter().flatten().min()
     }
 
@@ -575,6 +659,8 @@ impl Watch<'_> {
             (_, Some(Ended { code: Some(code), .. })) => Ending::Exited(*code),
             (_, Some(Ended { signal: Some(signal), .. })) => Ending::Signalled(*signal),
             (Some(Cause::Interrupted(signal)), _) => Ending::Interrupted(signal),
+            // Told as an error.
+            (Some(Cause::Names), _) => Ending::Lost,
             (None, _) if limit == Some(LimitKind::Memory) => Ending::LimitReached,
             (None, _) => Ending::Lost,
         };

@@ -8,7 +8,7 @@
 //! - `--layer`: the same, and the working directory is an overlay that keeps its changes in a new directory of the store, which is removed
 //!   afterwards.
 
-use polder_sys::syscalls::{Guarded, Observe, program};
+use polder_sys::syscalls::{Observe, program};
 use std::convert::Infallible;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
@@ -79,7 +79,7 @@ fn allow_everything() -> Result<()> {
 
 /// Installs the filter that polder would, and gives the number of its listener.
 fn be_heard() -> Result<RawFd> {
-    let filter = program(Guarded::No, Observe::Exact);
+    let filter = program(Observe::Exact);
     // The instructions are laid out as the kernel's.
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut().cast() };
     // SAFETY: the program points at as many instructions as it says, and both outlive the call.

@@ -6,7 +6,7 @@
 use crate::attacks::the_filter_refuses_each_call_itself::{REFUSED_CALLS, RefusedCall};
 use crate::run::{Outcome, USUAL, in_own_process};
 use polder_sys::mutate::{LAYERS, VARIABLE};
-use polder_sys::syscalls::{Guarded, Observe, rules};
+use polder_sys::syscalls::{Observe, rules};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -109,9 +109,10 @@ const ROWS: &[Row] = &[
     ("filter", &[], &["T201a", "T201b"]),
     ("filter.arch", &[], &["T045a"]),
     ("filter.default", &[], &["T201c", "T045b"]),
-    ("guard", &[], &["T018a", "T018d"]),
-    ("sweep.caller", &[], &["T019a"]),
-    ("sweep.shim", &["sweep.caller"], &["T212"]),
+    ("watch.names", &[], &["T018a"]),
+    ("watch.caller", &[], &["T018a"]),
+    ("sweep.caller", &["watch.caller"], &["T019a"]),
+    ("sweep.shim", &["watch.caller", "sweep.caller"], &["T212"]),
 ];
 
 /// Layers without which the sandbox does not start: a part of what the refusal says.
@@ -139,7 +140,7 @@ pub fn rows() -> Vec<LayerRow> {
         })
         .collect();
     let allowed = polder_sys::filter::Rule::Always(polder_sys::filter::Verdict::Allow);
-    let refusing = rules(Guarded::No, Observe::Off).into_iter().filter(|(_, rule)| *rule != allowed);
+    let refusing = rules(Observe::Off).into_iter().filter(|(_, rule)| *rule != allowed);
     let numbers: BTreeSet<u32> = refusing.map(|(number, _)| number).collect();
     table.extend(numbers.into_iter().map(|number| {
         let named = REFUSED_CALLS.iter().find(|RefusedCall { number: known, .. }| *known == i64::from(number));

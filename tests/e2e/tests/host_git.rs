@@ -386,6 +386,55 @@ const WAYS: &[GitWay] = &[
         inside: "git config pager.status 'BOOM; cat'; git config core.fsmonitor 'BOOM; false'",
         trigger: "git status",
     },
+    GitWay {
+        name: "new-repository-key",
+        before: "rm -rf .git",
+        inside: "git init -q; git config core.fsmonitor 'BOOM; false'",
+        trigger: "git status",
+    },
+    GitWay {
+        name: "new-repository-include",
+        before: "rm -rf .git",
+        inside: "git init -q; printf '[core]\\n\\tfsmonitor = BOOM; false\\n' >extra; git config include.path ../extra",
+        trigger: "git status",
+    },
+    GitWay {
+        name: "new-repository-hook",
+        before: "rm -rf .git",
+        inside: "git init -q; HOOK=.git/hooks/post-index-change; MAKEHOOK",
+        trigger: "git add .",
+    },
+    GitWay {
+        name: "new-repository-moved-in",
+        before: "rm -rf .git",
+        inside: "git init -q other; HOOK=other/.git/hooks/post-index-change; MAKEHOOK; mv other/.git .git",
+        trigger: "git add .",
+    },
+    GitWay {
+        name: "new-repository-closed",
+        before: "rm -rf .git",
+        inside: "git init -q; git config core.fsmonitor 'BOOM; false'; chmod 000 .git",
+        trigger: "chmod 755 .git; git status",
+    },
+    GitWay {
+        name: "new-separate-git-dir",
+        before: "rm -rf .git",
+        inside: "git init -q --separate-git-dir data; HOOK=data/hooks/post-index-change; MAKEHOOK
+            printf 'gitdir: data\\n' >.git",
+        trigger: "git add .",
+    },
+    GitWay {
+        name: "new-pointer-to-another-repository",
+        before: "git init -q ../other; git -C ../other config core.hooksPath tools; rm -rf .git",
+        inside: "printf 'gitdir: TOP/../other/.git\\n' >.git; mkdir tools; HOOK=tools/post-index-change; MAKEHOOK",
+        trigger: "git add .",
+    },
+    GitWay {
+        name: "new-symlink-to-another-repository",
+        before: "git init -q ../other; git -C ../other config core.hooksPath tools; rm -rf .git",
+        inside: "ln -s TOP/../other/.git .git; mkdir tools; HOOK=tools/post-index-change; MAKEHOOK",
+        trigger: "git add .",
+    },
 ];
 
 const SUBMODULE: &str = "git init -q ../other; git -C ../other commit -q --allow-empty -m o
@@ -446,11 +495,12 @@ fn held(way: &GitWay, engine: &str) -> Result<(), String> {
 
 /// Ways that do not come to a run. A copy is made of a repository in which nothing is under way and whose
 /// `.git` leads back; a protected path that is a symlink is refused.
-const REFUSED: [(&str, &str); 4] = [
+const REFUSED: [(&str, &str); 5] = [
     ("--cow", "hooks-are-a-link"),
     ("--worktree", "rebase-todo-of-the-user"),
     ("--worktree", "separate-git-dir"),
     ("--worktree", "pointer-replaced"),
+    ("--worktree", "new-"),
 ];
 
 /// Whether the host's git runs nothing of a text that ran on a layer or a copy which was applied: all of

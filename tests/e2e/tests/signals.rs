@@ -114,12 +114,18 @@ fn what_git_would_obey_is_set_aside_also_when_polder_is_killed_before_it_can() {
     let init = place.command("git").args(["init", "--quiet"]).current_dir(place.work()).status();
     assert!(init.expect("git").success());
     let held = Held::new(&place);
-    let script = hold("echo /evil >.git/commondir; echo x >written; while ! test -e go; do sleep 0.05; done");
+    let wait = "do sleep 0.05; done";
+    let script = hold(&format!(
+        "echo x >started; while ! test -e start; {wait}
+        echo /evil >.git/commondir; echo x >written; while ! test -e go; {wait}"
+    ));
     let mut child = start(&place, &[], &script);
-    until("the redirect", || place.has("work/written"));
-    assert!(place.has("work/.git/commondir"), "the control: while the command runs, nobody keeps it from being there");
-    // Polder cannot look at what its command left, and is killed before it ever does.
+    until("the start", || place.has("work/started"));
+    // Polder cannot look at what its command makes, and is killed before it ever does.
     send(&child, "STOP");
+    place.write("work/start", "");
+    until("the redirect", || place.has("work/written"));
+    assert!(place.has("work/.git/commondir"), "the control: a polder that does not run keeps nothing away");
     place.write("work/go", "");
     held.ended();
     // The end is told within moments of the daemon's; told or not, the redirect must go.

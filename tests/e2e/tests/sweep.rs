@@ -94,7 +94,7 @@ fn sweep_against_every_obstacle_sets_aside() {
 #[test]
 fn sweep_of_every_kind_of_file_sets_aside() {
     let kinds = [
-        ("a directory", "mkdir -p polder.yaml/full; chmod 000 polder.yaml"),
+        ("a directory", "mkdir -p polder.yaml/full; chmod 000 polder.yaml || true"),
         ("a pipe", "mkfifo polder.yaml"),
         ("a link", "ln -s /etc/passwd polder.yaml"),
         ("a socket", "python3 -c 'import socket as s; s.socket(s.AF_UNIX).bind(\"polder.yaml\")'"),
@@ -121,13 +121,23 @@ fn sweep_after_timeout_and_output_limit_sets_aside() {
     }
 }
 
-/// A run that has written a configuration and waits.
+fn signal(signal: &str, pids: &[u32]) {
+    let words: Vec<String> = pids.iter().map(u32::to_string).collect();
+    Command::new("kill").arg(signal).args(&words).output().expect("kill");
+}
+
+/// A run that writes a configuration and waits, while polder is stopped and answers nothing.
 fn begin(place: &Place, engine: &str, script: &str) -> std::process::Child {
-    let script = format!("printf '{OPEN}' >polder.yaml; {script}");
+    let script =
+        format!("echo x >started; while ! test -e go; do sleep 0.02; done; printf '{OPEN}' >polder.yaml; {script}");
     let script = hold(&format!("{script}; echo x >written; while :; do sleep 0.05; done"));
     let arguments = [&run_by(engine)[..], &["--", "sh", "-c", &script]].concat();
     let mut command = place.polder(&arguments);
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("polder")
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("polder");
+    until("the start", || place.has("work/started"));
+    signal("-STOP", &[child.id()]);
+    place.write("work/go", "");
+    child
 }
 
 #[test]
@@ -167,9 +177,8 @@ fn sweep_after_kill_of_polder_and_shim_is_made_up_for() {
         // Stopped first, so that none of them can act when another one is killed.
         let mut pids = below(child.id());
         pids.push(child.id());
-        let words: Vec<String> = pids.iter().map(u32::to_string).collect();
-        for signal in ["-STOP", "-KILL"] {
-            Command::new("kill").arg(signal).args(&words).output().expect("kill");
+        for name in ["-STOP", "-KILL"] {
+            signal(name, &pids);
         }
         child.wait().expect("an end");
         held.ended();
@@ -196,9 +205,8 @@ fn record_follows_a_tree_that_was_moved() {
     until("the file", || place.has("work/written"));
     let mut pids = below(child.id());
     pids.push(child.id());
-    let words: Vec<String> = pids.iter().map(u32::to_string).collect();
-    for signal in ["-STOP", "-KILL"] {
-        Command::new("kill").arg(signal).args(&words).output().expect("kill");
+    for name in ["-STOP", "-KILL"] {
+        signal(name, &pids);
     }
     child.wait().expect("an end");
     held.ended();
@@ -218,13 +226,21 @@ fn record_follows_a_tree_that_was_moved() {
 fn file_that_cannot_be_set_aside_fails_this_run_and_the_next() {
     let place = repository();
     let held = Held::new(&place);
-    let script = format!("printf '{OPEN}' >polder.yaml; echo x >written; while ! test -e go; do sleep 0.02; done");
+    let wait = "do sleep 0.02; done";
+    let script = format!(
+        "echo x >started; while ! test -e start; {wait}; printf '{OPEN}' >polder.yaml; echo x >written
+        while ! test -e go; {wait}"
+    );
     let mut command = place.polder(&["run", "--", "sh", "-c", &script]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("polder");
+    until("the start", || place.has("work/started"));
+    signal("-STOP", &[child.id()]);
+    place.write("work/start", "");
     until("the file", || place.has("work/written"));
     let file = place.work().join("polder.yaml");
     // No mode helps against a mount point, nor against a directory of another user.
     let obstacle = is_root() && mount(&file);
+    signal("-CONT", &[child.id()]);
     place.write("work/go", "");
     let said: Said = child.wait_with_output().expect("an end").into();
     drop(held);

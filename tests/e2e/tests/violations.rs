@@ -153,8 +153,6 @@ fn what_was_the_commands_own_hides_what_the_host_has_only_as_long_as_it_is_there
 #[test]
 fn a_thread_that_goes_elsewhere_makes_nobody_a_violator() {
     let place = Place::new();
-    // Where there is a repository, nothing is guarded, and the observer looks.
-    assert_eq!(place.sh("git init -q .").code, 0);
     let script = "python3 -c \"
 import os, threading
 here, over = os.getcwd(), threading.Event()
@@ -318,9 +316,13 @@ fn a_link_to_something_read_only_can_be_removed_and_is_not_told() {
 }
 
 #[test]
-fn making_a_reserved_name() {
+fn making_a_name_that_must_not_come_into_being() {
     let place = Place::new();
-    circle(&place, "mkdir .git && rmdir .git", "file-write", &text(&place.work().join(".git")));
+    // The second name shows that polder has looked: it goes after the first, and the control makes it go itself.
+    let script =
+        "rm -f polder.yaml; echo x >polder.yaml; echo x >.visor.yaml; test -e /run/polder/policy.json || rm .visor.yaml
+        while test -e .visor.yaml; do sleep 0.02; done; test -e polder.yaml && rm polder.yaml";
+    circle(&place, script, "file-write", &text(&place.work().join("polder.yaml")));
 }
 
 #[test]

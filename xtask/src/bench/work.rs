@@ -98,10 +98,10 @@ pub(crate) fn measure(polder: &Path, directory: &Path, rounds: usize) -> Result<
         repository(&place, workload.prepare)?;
         row(workload.name, &place, workload)?;
     }
-    // Where there is no repository, every new name is looked at, so that `.git` cannot appear.
-    let place = ground.join("unguarded");
+    // Where there is no repository, one can come into being, which polder watches for.
+    let place = ground.join("plain");
     fs::create_dir(&place).map_err(|error| error.to_string())?;
-    row("the same, no repository (guarded)", &place, &WRITING)?;
+    row("the same, no repository", &place, &WRITING)?;
     let _ = writeln!(text, "\nPeak resident memory of polder's own processes: {}", memory(polder, &ground)?);
     Ok(text)
 }

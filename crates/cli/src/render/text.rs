@@ -77,7 +77,7 @@ fn group(violations: &[Violation], home: &Path) -> Vec<Group> {
     let mut groups: BTreeMap<(&str, Key), Group> = BTreeMap::new();
     for violation in violations.iter().filter(|violation| !is_told_elsewhere(violation)) {
         let done = match violation.layer.as_str() {
-            "sweep" => "set aside",
+            "sweep" | "watch" => "set aside",
             "the observer" if violation.action == Action::Syscall => "could not watch",
             _ => "blocked",
         };

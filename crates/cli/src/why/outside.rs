@@ -43,7 +43,7 @@ fn of_path(plan: &Plan, path: &Path, wish: Wish) -> Answer {
         Says::Made if plan.world == World::Made => made(wish),
         // A name that is protected before it exists has no place in the plan's view.
         Says::Protected(protected) if !matches!(standing, Standing::Denied(_)) => {
-            Answer { grant: protected.grant, layer: Some("guard".to_owned()), ..Answer::no("it is protected") }
+            Answer { grant: protected.grant, layer: Some("watch".to_owned()), ..Answer::no("it is protected") }
         }
         Says::Made | Says::NotShown | Says::ReadOnly | Says::Protected(_) | Says::Hidden => {
             denied(plan, &standing, wish)

@@ -7,7 +7,7 @@ use super::lower::lower_trial;
 use polder_engine::Availability;
 use polder_facts::{HostFacts, Mechanism, Probe};
 use polder_sys::kept::Keeping;
-use polder_sys::{Command, Finish, Foreign, ForeignError, Inside, Outer, SpawnError};
+use polder_sys::{Command, Filtered, Finish, Foreign, ForeignError, Inside, Outer, SpawnError};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -179,8 +179,7 @@ fn try_launch(path: &Path, host: &HostFacts) -> Result<(), TrialError> {
         made: Vec::new(),
         rlimits: Vec::new(),
         landlock: None,
-        filter: None,
-        reserved: Vec::new(),
+        filter: Filtered::No,
         swept: Vec::new(),
         observe: None,
         command: Command {

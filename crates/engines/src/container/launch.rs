@@ -163,10 +163,18 @@ impl Running for Contained {
         self.run.kill();
     }
 
+    fn is_quiet(&self) -> bool {
+        self.run.is_quiet()
+    }
+
+    fn take_git_copies(&mut self) -> Option<OwnedFd> {
+        self.run.take_git_copies()
+    }
+
     fn finish(self: Box<Self>, _: Parting) -> Finished {
         let Self { run, before, opened, words } = *self;
         // There may be a container to remove: nobody leaves early.
-        let Finished { limit, violations, mut warnings, not_set_aside } = run.finish(Parting::Wait);
+        let Finished { limit, violations, mut warnings } = run.finish(Parting::Wait);
         let reached = opened.container.watched().counted().since(before);
         drop(opened);
         warnings.extend(words.take());
@@ -176,6 +184,6 @@ impl Running for Contained {
             reached if reached.pids => Some(LimitKind::Pids),
             _ => None,
         };
-        Finished { limit, violations, warnings, not_set_aside }
+        Finished { limit, violations, warnings }
     }
 }

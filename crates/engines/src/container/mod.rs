@@ -103,11 +103,6 @@ impl Engine for Containers {
         fit::fit(self.0, self.class(), plan, host)
     }
 
-    // In a kernel of its own a run is not kept from making reserved names; they are set aside, too.
-    fn sets_aside(&self, plan: &Plan) -> Vec<Swept> {
-        apart::sweeping(plan).files.swept
-    }
-
     fn launch(&self, fitted: Fitted, services: Services<'_>) -> Result<Box<dyn Running>, LaunchError> {
         launch::launch(self.0, &fitted, services)
     }

@@ -2,7 +2,7 @@
 
 use super::lower::{ARGUMENTS_MAX, arguments};
 use crate::in_place;
-use crate::shimmed::{Judge, RESERVED_MAX, enforced, gap};
+use crate::shimmed::{Judge, enforced, gap};
 use polder_engine::{EngineClass, Fit, Verdict};
 use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe};
 use polder_plan::Plan;
@@ -98,13 +98,6 @@ fn pids(origin: &Origin, host: &HostFacts) -> Verdict {
 
 fn impossible(engine: &str, plan: &Plan) -> Vec<Gap> {
     let mut gaps = in_place::impossible(engine, plan);
-    if plan.files.reserved.len() > RESERVED_MAX {
-        let reason = format!(
-            "{} protected paths do not exist yet; at most {RESERVED_MAX} can be guarded",
-            plan.files.reserved.len()
-        );
-        gaps.push(gap(reason, Some("protect fewer paths, or a common parent".to_owned())));
-    }
     match arguments(plan) {
         Ok(words) if words.len() > ARGUMENTS_MAX => {
             let reason = format!("the rules are {} arguments, and firejail takes {ARGUMENTS_MAX}", words.len());

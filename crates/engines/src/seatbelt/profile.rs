@@ -180,21 +180,16 @@ impl Profile {
                 MaskKind::Hide => self.rule("deny file-read* file-write* process-exec", &filter),
             }
         }
-        if !files.reserved.is_empty() || !files.swept.is_empty() {
+        if !files.reserved.is_empty() || !files.swept.is_empty() || !files.git.missing.is_empty() {
             self.comment("names that must not come into being");
         }
-        for Reserved { directory, name, .. } in &files.reserved {
-            match directory {
-                Some(directory) => self.rule("deny file-write*", &any_case(directory.as_path(), name)?),
-                None => {
-                    for tree in written_trees(files) {
-                        self.rule("deny file-write*", &any_case_anywhere(tree.host.as_path(), name)?);
-                    }
-                }
+        for Reserved { name, .. } in &files.reserved {
+            for tree in written_trees(files) {
+                self.rule("deny file-write*", &any_case_anywhere(tree.host.as_path(), name)?);
             }
         }
-        // Elsewhere these are set aside afterwards; here it costs nothing to refuse them at once.
-        for swept in &files.swept {
+        // Elsewhere these are watched and set aside; here it costs nothing to refuse them at once.
+        for swept in files.swept.iter().chain(&files.git.missing) {
             let path = swept.path.as_path();
             if let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
                 self.rule("deny file-write*", &any_case(directory, name)?);
@@ -207,11 +202,10 @@ impl Profile {
     /// under another path none of them would hold.
     fn ancestors(&mut self, files: &FileView) -> Result<(), Unspeakable> {
         let masked = files.masks.iter().filter_map(|mask| mask.path.as_path().parent());
-        let reserved = files.reserved.iter().filter_map(|reserved| Some(reserved.directory.as_ref()?.as_path()));
-        let swept = files.swept.iter().filter_map(|swept| swept.path.as_path().parent());
+        let swept = files.swept.iter().chain(&files.git.missing).filter_map(|swept| swept.path.as_path().parent());
         let shown = files.shown.iter().map(|shown| shown.host.as_path());
         let pinned = files.pinned.iter().map(|pinned| pinned.as_path());
-        let held: BTreeSet<&Path> = (masked.chain(reserved).chain(swept).chain(shown).chain(pinned))
+        let held: BTreeSet<&Path> = (masked.chain(swept).chain(shown).chain(pinned))
             .flat_map(Path::ancestors)
             .filter(|path| can_be_written(files, path))
             .collect();

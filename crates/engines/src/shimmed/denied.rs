@@ -48,14 +48,11 @@ pub(crate) fn violation(plan: &Plan, denial: &Denial) -> Option<Violation> {
         DenialKind::UnixSocket => (Action::Network, at(Wish::Read, connectable)?),
         DenialKind::Address | DenialKind::Lookup => (Action::Network, on_network(plan, target?)),
         DenialKind::SystemCall => (Action::Syscall, refused(denial.detail)),
-        DenialKind::Reserved => (Action::FileWrite, reserved(plan, denial.detail as usize)),
         DenialKind::Unseen => (Action::Syscall, unseen(target)),
-        DenialKind::Unmade => (Action::FileWrite, unmade(target)),
     };
     let Found { target, rule, layer, grant, note } = found;
     // Nothing failed there, and without what is lent it would have.
     let lent = denial.detail == 0 && matches!(action, Action::FileRead | Action::FileWrite | Action::Exec);
-    let lent = lent && !matches!(denial.kind, DenialKind::Reserved | DenialKind::Unmade);
     // There what is not shown is there all the same, and what keeps it closed is not a mount.
     let closed = plan.world == World::Ruled && denial.detail == EACCES && layer == MOUNTS;
     let layer = if closed { "Landlock".to_owned() } else { layer };
@@ -295,24 +292,14 @@ fn on_network(plan: &Plan, peer: &Path) -> Found {
 
 fn refused(number: u32) -> Found {
     let name = syscalls::name_of(i64::from(number));
-    let (rule, note) = if name.is_some_and(|name| name.starts_with("landlock_")) {
-        let rule =
-            "the guard of names that do not exist yet would not be bound by a Landlock domain of the command's own";
-        (rule, format!("the program has to do without its own sandbox, or {WITHOUT_GUARD}"))
-    } else {
-        ("the call is not on the list", "nothing allows this inside a sandbox".to_owned())
-    };
     Found {
         target: name.map_or_else(|| format!("system call {number}"), str::to_owned),
-        rule: rule.to_owned(),
+        rule: "the call is not on the list".to_owned(),
         layer: "seccomp".to_owned(),
         grant: None,
-        note: Some(note),
+        note: Some("nothing allows this inside a sandbox".to_owned()),
     }
 }
-
-/// How a run comes to do without the guard.
-const WITHOUT_GUARD: &str = "make the protected names before the run (`git init`)";
 
 /// The layer of what could not be looked at.
 const OBSERVER: &str = "the observer";
@@ -331,29 +318,6 @@ fn unseen(name: Option<&Path>) -> Found {
         grant: None,
         note: Some("its calls are bound as all are; those that were denied are not listed".to_owned()),
     }
-}
-
-/// Calls that make names and failed because the guard could not read which.
-fn unmade(name: Option<&Path>) -> Found {
-    Found {
-        target: format!("names made by {}", process(name)),
-        rule: "the kernel keeps the memory of a process that is not dumpable from the guard".to_owned(),
-        layer: "guard".to_owned(),
-        grant: None,
-        note: Some(format!("to let it make files, {WITHOUT_GUARD}")),
-    }
-}
-
-/// The guard refused to let a protected name come into being.
-fn reserved(plan: &Plan, index: usize) -> Found {
-    let reserved = plan.files.reserved.get(index);
-    let name = reserved.map_or("?", |reserved| reserved.name.as_str());
-    let directory = reserved.and_then(|reserved| reserved.directory.as_ref());
-    let target = directory.map_or_else(|| name.to_owned(), |dir| format!("{dir}/{name}"));
-    let rule = reserved.map_or_else(|| "protect".to_owned(), |reserved| format!("protect ({})", reserved.origin));
-    let grant = reserved.and_then(|reserved| reserved.lifted_by.as_ref()).map(|rule| Grant::FsWrite(rule.into()));
-    let note = grant.is_none().then(|| "no grant lifts it".to_owned());
-    Found { target, rule, layer: "guard".to_owned(), grant, note }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use polder_facts::{Guarantee, HostFacts};
 use polder_plan::{Plan, Role, SystemKind};
 use polder_policy::{NetworkMode, Observe};
 use polder_sys::{
-    Access, Command, Inside, LandlockRule, LandlockSpec, Missing, Observation, Reserved, Rlimit, Step, Swept, Terminal,
+    Access, Command, Filtered, Inside, LandlockRule, LandlockSpec, Missing, Observation, Rlimit, Step, Swept, Terminal,
     syscalls,
 };
 use std::ffi::{CString, OsStr};
@@ -27,11 +27,6 @@ pub(crate) fn inside_of(plan: &Plan, fitted: &Fitted, terminal: Option<Terminal>
     let host = fitted.host();
     let second_layer = !fitted.accepts(Guarantee::SecondLayer) || host.landlock_abi > 0;
     let filtered = !fitted.accepts(Guarantee::Syscalls);
-    let guarded = if plan.files.reserved.is_empty() { syscalls::Guarded::No } else { syscalls::Guarded::Yes };
-    let reserved = plan.files.reserved.iter().map(|reserved| Reserved {
-        directory: reserved.directory.as_ref().map(|directory| c(directory.as_os_str())),
-        name: c(&reserved.name),
-    });
     let env = plan.env.iter().map(|(name, value)| {
         let mut entry = name.clone();
         entry.push("=");
@@ -42,8 +37,7 @@ pub(crate) fn inside_of(plan: &Plan, fitted: &Fitted, terminal: Option<Terminal>
         made: Vec::new(),
         rlimits: rlimits(fitted, counted),
         landlock: second_layer.then(|| landlock(plan, host)),
-        filter: filtered.then_some(guarded),
-        reserved: if filtered { reserved.collect() } else { Vec::new() },
+        filter: if filtered { Filtered::Yes } else { Filtered::No },
         swept: plan.files.swept.iter().chain(&plan.files.git.missing).map(swept).collect(),
         observe: observation(plan).filter(|_| filtered),
         command: Command {

@@ -6,15 +6,27 @@ use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe};
 use polder_plan::{Plan, Role};
 use polder_policy::{Access, NetworkMode, WorkspaceMode};
 
-/// Reserved names that the shim can watch for.
-pub(crate) const RESERVED_MAX: usize = 64;
-
 pub(crate) fn enforced(by: impl Into<String>) -> Verdict {
     Verdict::Enforced { by: by.into() }
 }
 
 pub(crate) fn gap(reason: impl Into<String>, remedy: Option<String>) -> Gap {
     Gap { reason: reason.into(), remedy }
+}
+
+/// What protects paths, as the report says it.
+pub(crate) fn protected_by(plan: &Plan) -> String {
+    let files = &plan.files;
+    let mounts = "read-only mounts and pinned parents";
+    let watched = if files.swept.is_empty() && files.git.missing.is_empty() {
+        ""
+    } else {
+        "; names that do not exist yet are watched and set aside"
+    };
+    let reserved = files.reserved.first().map(|reserved| {
+        format!("; new files named `{}` are set aside when the run has ended ({})", reserved.name, reserved.origin)
+    });
+    format!("{mounts}{watched}{}", reserved.unwrap_or_default())
 }
 
 /// What the report says about names that `deny_read` does not cover once the command runs.
@@ -61,13 +73,6 @@ impl Judge<'_> {
 
     pub(crate) fn protect(&self) -> Verdict {
         let files = &self.plan.files;
-        if !files.reserved.is_empty()
-            && let Err(gap) = self.probe(Mechanism::Seccomp)
-        {
-            let by = "read-only mounts".to_owned();
-            let reason = format!("names that do not exist yet need the system call filter: {}", gap.reason);
-            return Verdict::Weaker { by, gap: Gap { reason, remedy: gap.remedy } };
-        }
         if let Some(pattern) = files.partial_patterns.first() {
             return Verdict::Weaker {
                 by: "read-only mounts".to_owned(),
@@ -77,12 +82,7 @@ impl Judge<'_> {
                 ),
             };
         }
-        let by = if files.reserved.is_empty() {
-            "read-only mounts and pinned parents"
-        } else {
-            "read-only mounts, pinned parents, and a guard for names that do not exist yet"
-        };
-        enforced(format!("{by}{}", hidden_at_start(self.plan)))
+        enforced(format!("{}{}", protected_by(self.plan), hidden_at_start(self.plan)))
     }
 
     pub(crate) fn second_layer(&self) -> Verdict {
@@ -252,7 +252,7 @@ impl Judge<'_> {
     /// The same for an engine that takes images and has options.
     pub(crate) fn impossible_beside_images(&self) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let Plan { credentials, workspace, files, .. } = self.plan;
+        let Plan { credentials, workspace, .. } = self.plan;
         for credential in credentials {
             gaps.push(gap(
                 format!("{}: credentials need the broker, which is not in this build", credential.origin),
@@ -262,15 +262,6 @@ impl Judge<'_> {
         match workspace.value.mode {
             WorkspaceMode::Direct => {}
             WorkspaceMode::Cow | WorkspaceMode::Worktree => gaps.extend(self.cow()),
-        }
-        if files.reserved.len() > RESERVED_MAX {
-            gaps.push(gap(
-                format!(
-                    "{} protected paths do not exist yet; at most {RESERVED_MAX} can be guarded",
-                    files.reserved.len()
-                ),
-                Some("protect fewer paths, or a common parent".to_owned()),
-            ));
         }
         gaps
     }

@@ -8,7 +8,7 @@ use polder_facts::HostFacts;
 use polder_plan::Plan;
 use polder_policy::Access;
 use polder_sys::cgroup::{Cgroup, Entrance};
-use polder_sys::{Command, Foreign, ForeignError, Inside, Staging};
+use polder_sys::{Command, Filtered, Foreign, ForeignError, Inside, Staging};
 use std::ffi::{CString, OsString};
 use std::fs;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -154,8 +154,7 @@ pub(crate) fn trial(call: &Call) -> Result<(), LaunchError> {
         made: Vec::new(),
         rlimits: Vec::new(),
         landlock: None,
-        filter: None,
-        reserved: Vec::new(),
+        filter: Filtered::No,
         swept: Vec::new(),
         observe: None,
         command: Command {

@@ -146,7 +146,7 @@ pub(crate) fn layers(policy: &Policy) -> Option<Layers> {
 
 /// What is started, as text.
 pub(crate) mod text {
-    use polder_sys::{Command, Inside, LandlockRule, LandlockSpec, Reserved, Source, Step, syscalls};
+    use polder_sys::{Command, Filtered, Inside, LandlockRule, LandlockSpec, Source, Step};
     use std::ffi::CString;
 
     fn shown(text: &CString) -> String {
@@ -201,7 +201,7 @@ pub(crate) mod text {
 
     /// What the shim does.
     pub(crate) fn inside(inside: &Inside) -> String {
-        let Inside { made, rlimits, landlock, filter, reserved, swept, observe: _, command } = inside;
+        let Inside { made, rlimits, landlock, filter, swept, observe: _, command } = inside;
         let Command { candidates, argv, env, workdir, terminal: _ } = command;
         let list = |list: &[CString]| list.iter().map(shown).collect::<Vec<_>>().join(" ");
         let mut lines: Vec<String> = steps(made).lines().map(str::to_owned).collect();
@@ -215,13 +215,9 @@ pub(crate) mod text {
             None => lines.push("landlock none".to_owned()),
         }
         lines.push(match filter {
-            Some(syscalls::Guarded::Yes) => "filter guarded".to_owned(),
-            Some(syscalls::Guarded::No) => "filter".to_owned(),
-            None => "filter none".to_owned(),
+            Filtered::Yes => "filter".to_owned(),
+            Filtered::No => "filter none".to_owned(),
         });
-        for Reserved { directory, name } in reserved {
-            lines.push(format!("reserved {} in {}", shown(name), directory.as_ref().map_or("*".to_owned(), shown)));
-        }
         let path_of = |swept: &polder_sys::Swept| {
             let parts = [&swept.tree, &swept.parent, &swept.name].map(shown);
             CString::new(parts.join("/").replace("/./", "/")).expect("no NUL byte")

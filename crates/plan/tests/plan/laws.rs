@@ -80,11 +80,8 @@ proptest! {
             }
             let guest = plan.workspace_guest().join(&rule.value.0).expect("a path");
             let masked = files.masks.iter().any(|mask| guest.is_within(&mask.path));
-            let reserved = files.reserved.iter().any(|name| {
-                let place = name.directory.as_ref().map(|dir| dir.join(&name.name).expect("a path"));
-                place.is_some_and(|place| guest.is_within(&place))
-            });
-            prop_assert!(masked || reserved, "{} is not kept:\n{}", rule.value.0, plan);
+            let swept = files.swept.iter().chain(&files.git.missing).any(|swept| guest.is_within(&swept.path));
+            prop_assert!(masked || swept, "{} is not kept:\n{}", rule.value.0, plan);
         }
     }
 
@@ -132,5 +129,6 @@ proptest! {
             prop_assert!(before.files.masks.iter().any(same), "{mask:?}");
         }
         prop_assert!(after.files.reserved.len() <= before.files.reserved.len());
+        prop_assert!(after.files.swept.len() <= before.files.swept.len());
     }
 }

@@ -107,13 +107,13 @@ pub(crate) fn planned(policy: &Policy, host: &HostFacts) -> Result<Plan, Faults>
     compile(policy, host, &[OsString::from("true")])
 }
 
-/// The masks, pins, reserved names and sweeps of a plan, one a line; or the faults.
+/// The masks, pins and sweeps of a plan, one a line; or the faults.
 pub(crate) fn view(policy: &Policy, host: &HostFacts) -> String {
     let plan = match planned(policy, host) {
         Ok(plan) => plan,
         Err(faults) => return format!("{faults}\n"),
     };
-    let words = ["protected", "hidden", "pinned", "reserved", "set-aside"];
+    let words = ["protected", "hidden", "pinned", "set-aside"];
     let ours = |line: &&str| words.contains(&line.split_whitespace().next().unwrap_or_default());
     plan.to_string().lines().filter(ours).map(|line| format!("{line}\n")).collect()
 }

@@ -20,12 +20,13 @@ fn of_the_built_in_policy() {
         system      /bin -> usr/bin
         workspace   /home/u/repo at /home/u/repo (read-write)
         private     /tmp, /dev/shm and home, 2G together
-        reserved    `.git` in /home/u/repo
-        reserved    `HEAD` in /home/u/repo
-        reserved    `polder.yaml` in /home/u/repo
-        reserved    `polder.toml` in /home/u/repo
-        reserved    `.visor.yaml` in /home/u/repo
-        reserved    `.visor.yml` in /home/u/repo
+        set-aside   /home/u/repo/HEAD
+        set-aside   /home/u/repo/HEAD
+        set-aside   /home/u/repo/polder.yaml
+        set-aside   /home/u/repo/polder.toml
+        set-aside   /home/u/repo/.visor.yaml
+        set-aside   /home/u/repo/.visor.yml
+        set-aside   what git obeys in /home/u/repo/.git
         network     none
         env         HOME PATH USER
         changes     direct

@@ -1,4 +1,4 @@
-//! What becomes of a protection: a mask, a pin, a reserved name, or a fault.
+//! What becomes of a protection: a mask, a pin, a name that is set aside, or a fault.
 
 use crate::sample::{bind, file, host, lifting, patterns, planned, protecting, view, with, with_source};
 use expect_test::{Expect, expect};
@@ -30,36 +30,36 @@ fn what_exists_is_masked_and_its_parents_are_pinned() {
 }
 
 #[test]
-fn what_is_missing_is_reserved_at_its_first_missing_part() {
+fn missing_path_is_set_aside_at_its_first_missing_part() {
     let host = with(host(), &[("a", Entry::Directory), ("a/b", Entry::Missing), ("x", Entry::Missing)]);
     check(
         &protecting(&["a/b/held", "x/y/z", "new"]),
         &host,
         expect![[r#"
             pinned      /home/u/repo/a
-            reserved    `b` in /home/u/repo/a  # polder.yaml:1
-            reserved    `x` in /home/u/repo  # polder.yaml:2
-            reserved    `new` in /home/u/repo  # polder.yaml:3
-            reserved    `polder.yaml` in /home/u/repo
-            reserved    `polder.toml` in /home/u/repo
-            reserved    `.visor.yaml` in /home/u/repo
-            reserved    `.visor.yml` in /home/u/repo
+            set-aside   /home/u/repo/a/b  # polder.yaml:1
+            set-aside   /home/u/repo/x  # polder.yaml:2
+            set-aside   /home/u/repo/new  # polder.yaml:3
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
 }
 
 #[test]
-fn a_name_is_reserved_once() {
+fn missing_name_is_listed_once_for_each_rule() {
     check(
         &protecting(&["new/a", "new/b"]),
         &host(),
         expect![[r#"
-            reserved    `new` in /home/u/repo  # polder.yaml:1
-            reserved    `new` in /home/u/repo  # polder.yaml:2
-            reserved    `polder.yaml` in /home/u/repo
-            reserved    `polder.toml` in /home/u/repo
-            reserved    `.visor.yaml` in /home/u/repo
-            reserved    `.visor.yml` in /home/u/repo
+            set-aside   /home/u/repo/new  # polder.yaml:1
+            set-aside   /home/u/repo/new  # polder.yaml:2
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
 }
@@ -160,11 +160,11 @@ fn a_pattern_masks_what_it_matches_and_reserves_a_plain_name() {
             protected   /home/u/repo/a/.env  # polder.yaml:1
             protected   /home/u/repo/k.pem  # polder.yaml:2
             pinned      /home/u/repo/a
-            reserved    `.env` in any directory  # polder.yaml:1
-            reserved    `polder.yaml` in /home/u/repo
-            reserved    `polder.toml` in /home/u/repo
-            reserved    `.visor.yaml` in /home/u/repo
-            reserved    `.visor.yml` in /home/u/repo
+            set-aside   `.env` in any directory (when the run has ended)  # polder.yaml:1
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
             protected   *.pem (what exists at the start)  # polder.yaml:2
         "#]],
     );
@@ -178,11 +178,11 @@ fn a_grant_lifts_a_protection_and_those_below_it() {
         &host,
         expect![[r#"
             protected   /home/u/repo/b  # polder.yaml:2
-            reserved    `.env` in any directory  # polder.yaml:3
-            reserved    `polder.yaml` in /home/u/repo
-            reserved    `polder.toml` in /home/u/repo
-            reserved    `.visor.yaml` in /home/u/repo
-            reserved    `.visor.yml` in /home/u/repo
+            set-aside   `.env` in any directory (when the run has ended)  # polder.yaml:3
+            set-aside   /home/u/repo/polder.yaml
+            set-aside   /home/u/repo/polder.toml
+            set-aside   /home/u/repo/.visor.yaml
+            set-aside   /home/u/repo/.visor.yml
         "#]],
     );
     let policy = lifting(lifting(protecting(&["a/held", "b", "**/.env"]), "fs.write=**/.env"), "fs.write=b");

@@ -7,7 +7,7 @@
 
 use super::call::{Errno, check, check_int, open_at, open_in};
 use super::child::Line;
-use super::mount::open_beneath_following;
+use super::mount::{open_beneath, open_beneath_following};
 use super::mutate::{Layer, off};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
@@ -32,10 +32,29 @@ const OWN_ACCESS: libc::mode_t = libc::S_IWUSR | libc::S_IXUSR;
 /// `fchmodat2`, since Linux 6.6: one number on every architecture.
 const FCHMODAT2: libc::c_long = 452;
 
+/// Whether the command can still change the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeState {
+    /// It can: a symlink on the path could have been put there to have another file renamed.
+    Changing,
+    /// It has ended: symlinks that stay in the tree are followed, as a program that obeys the name does.
+    AtRest,
+}
+
 /// Renames `relative` in `tree`, if it and all its companions exist, to a free name that begins
 /// with its own and the suffix. Gives that name. A tree that is gone holds nothing.
-pub fn set_aside(tree: &Path, relative: &Path, only_with: &[String], suffix: &str) -> io::Result<Option<OsString>> {
-    if off(Layer::SweepCaller) {
+pub fn set_aside(
+    tree: &Path,
+    relative: &Path,
+    only_with: &[String],
+    suffix: &str,
+    state: TreeState,
+) -> io::Result<Option<OsString>> {
+    let layer = match state {
+        TreeState::Changing => Layer::WatchCaller,
+        TreeState::AtRest => Layer::SweepCaller,
+    };
+    if off(layer) {
         return Ok(None);
     }
     let (Some(name), Some(parent)) = (relative.file_name(), relative.parent()) else {
@@ -50,7 +69,7 @@ pub fn set_aside(tree: &Path, relative: &Path, only_with: &[String], suffix: &st
     let only_with = only_with.collect::<io::Result<Vec<_>>>()?;
     let (name, parent, suffix) = (text(name)?, text(parent)?, text(OsStr::new(suffix))?);
     let mut aside = AsideName::new();
-    let what = AsideTask { parent: &parent, name: &name, suffix: &suffix };
+    let what = AsideTask { parent: &parent, name: &name, suffix: &suffix, state };
     let done = open_tree(&text(tree.as_os_str())?)
         .and_then(|tree| what.carry_out(tree.as_fd(), only_with.iter().map(CString::as_c_str), &mut aside));
     match done {
@@ -93,6 +112,7 @@ pub(crate) struct AsideTask<'a> {
     pub(crate) parent: &'a CStr,
     pub(crate) name: &'a CStr,
     pub(crate) suffix: &'a CStr,
+    pub(crate) state: TreeState,
 }
 
 impl AsideTask<'_> {
@@ -104,7 +124,7 @@ impl AsideTask<'_> {
         aside: &mut AsideName,
     ) -> Result<bool, Errno> {
         let mut opened = OpenedModes::new();
-        let directory = match open_parent(tree, self.parent, &mut opened) {
+        let directory = match open_parent(tree, self.parent, self.state, &mut opened) {
             Ok(directory) => directory,
             // A parent that is gone, or is no directory any more, holds nothing.
             Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)) => return Ok(false),
@@ -157,8 +177,17 @@ impl AsideTask<'_> {
 
 /// The directory of a name. Symbolic links are followed as long as they stay in the tree: a program
 /// that obeys the name follows them, too.
-fn open_parent(tree: BorrowedFd<'_>, parent: &CStr, opened: &mut OpenedModes) -> Result<OwnedFd, Errno> {
-    match open_beneath_following(tree, parent) {
+fn open_parent(
+    tree: BorrowedFd<'_>,
+    parent: &CStr,
+    state: TreeState,
+    opened: &mut OpenedModes,
+) -> Result<OwnedFd, Errno> {
+    let answer = match state {
+        TreeState::Changing => open_beneath(tree, parent),
+        TreeState::AtRest => open_beneath_following(tree, parent),
+    };
+    match answer {
         Err(Errno(libc::EACCES)) => {}
         answer => return answer,
     }

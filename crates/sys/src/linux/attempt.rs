@@ -961,32 +961,10 @@ pub fn x32_getpid() -> io::Result<i64> {
     Ok(check(unsafe { libc::syscall(0x4000_0000 | libc::SYS_getpid) })?)
 }
 
-/// The call that a race makes again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaceCall {
-    /// `mkdir`.
-    Mkdir,
-    /// `open` with `O_CREAT`.
-    Create,
-    /// `symlink` to `/tmp`.
-    Symlink,
-    /// `link` from a file.
-    Link,
-    /// `rename` of a file.
-    Rename,
-}
-
-/// Makes a call on a path in memory `rounds` times while another thread writes the second path over the first and
+/// Opens a path in memory with `O_CREAT` `rounds` times while another thread writes the second path over the first and
 /// back. Both must have the same length. `between` runs after each round and may end the race by saying so.
-pub fn race(
-    first: &Path,
-    second: &Path,
-    donor: &Path,
-    call: RaceCall,
-    rounds: usize,
-    between: &mut dyn FnMut() -> bool,
-) -> io::Result<bool> {
-    let (one, two, donor) = (c(first)?.into_bytes_with_nul(), c(second)?.into_bytes_with_nul(), c(donor)?);
+pub fn race(first: &Path, second: &Path, rounds: usize, between: &mut dyn FnMut() -> bool) -> io::Result<bool> {
+    let (one, two) = (c(first)?.into_bytes_with_nul(), c(second)?.into_bytes_with_nul());
     if one.len() != two.len() {
         return Err(io::Error::other("the two paths differ in length"));
     }
@@ -1016,27 +994,11 @@ pub fn race(
         let mut won = false;
         for _ in 0..rounds {
             let path = shared.0.cast::<libc::c_char>().cast_const();
-            // SAFETY: the text always ends in NUL at the same place; what the calls find in it is what is tried here.
+            // SAFETY: the text always ends in NUL at the same place; what the call finds in it is what is tried here.
             unsafe {
-                match call {
-                    RaceCall::Mkdir => {
-                        libc::mkdir(path, 0o755);
-                    }
-                    RaceCall::Create => {
-                        let fd = libc::open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644);
-                        if fd >= 0 {
-                            libc::close(fd);
-                        }
-                    }
-                    RaceCall::Symlink => {
-                        libc::symlink(c"/tmp".as_ptr(), path);
-                    }
-                    RaceCall::Link => {
-                        libc::link(donor.as_ptr(), path);
-                    }
-                    RaceCall::Rename => {
-                        libc::rename(donor.as_ptr(), path);
-                    }
+                let fd = libc::open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644);
+                if fd >= 0 {
+                    libc::close(fd);
                 }
             }
             if between() {

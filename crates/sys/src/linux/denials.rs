@@ -46,12 +46,8 @@ pub enum DenialKind {
     Lookup = 7,
     /// A system call that the filter refuses; `detail` is its number.
     SystemCall = 8,
-    /// A reserved name; `detail` is its index in the recipe.
-    Reserved = 9,
     /// Calls of a process whose memory cannot be read, which went on unseen; the target is the name of the process.
     Unseen = 12,
-    /// The same of calls that the guard would have had to make, and which failed.
-    Unmade = 13,
 }
 
 impl DenialKind {
@@ -77,9 +73,7 @@ impl DenialKind {
             Self::Address,
             Self::Lookup,
             Self::SystemCall,
-            Self::Reserved,
             Self::Unseen,
-            Self::Unmade,
         ];
         all.into_iter().find(|kind| *kind as u32 == number)
     }

@@ -285,9 +285,28 @@ pub enum WalkError {
 
 /// Every path below a root that matches, in a fixed order; symbolic links are not followed, matches are not entered.
 pub fn matching(root: &Path, matches: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WalkError> {
+    walk(root, matches, &|_| Ok(()))
+}
+
+/// The same after a run, whose command may have closed directories: those of the caller's own are opened.
+pub fn matching_after_run(root: &Path, matches: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, WalkError> {
+    walk(root, matches, &super::repository::open_for_owner)
+}
+
+fn walk(
+    root: &Path,
+    matches: &dyn Fn(&Path) -> bool,
+    opening: &dyn Fn(&Path) -> io::Result<()>,
+) -> Result<Vec<PathBuf>, WalkError> {
     let (mut found, mut seen, mut open) = (Vec::new(), 0usize, vec![root.to_owned()]);
     while let Some(dir) = open.pop() {
-        let entries = match fs::read_dir(&dir) {
+        let listed = match fs::read_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                opening(&dir).and_then(|()| fs::read_dir(&dir))
+            }
+            listed => listed,
+        };
+        let entries = match listed {
             Ok(entries) => entries,
             // What the caller may not list, the command may not either; what is gone holds nothing.
             Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound) => continue,

@@ -4,10 +4,10 @@
 //! build of polder, so there is no version and no padding; what does not read whole is refused whole.
 
 use super::recipe::{
-    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
-    Observation, Reserved, Root, Source, Step, Swept,
+    Access, Apart, Filtered, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
+    Observation, Root, Source, Step, Swept,
 };
-use super::syscalls::{Guarded, Observe};
+use super::syscalls::Observe;
 use crate::command::{Command, OutputMode, Rlimit, StreamSet, Terminal, TerminalSize};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
@@ -79,8 +79,7 @@ pub(crate) struct InsideImage<'a> {
     pub(crate) made: List<'a, Step<&'a CStr>>,
     pub(crate) rlimits: List<'a, Rlimit>,
     pub(crate) landlock: Option<LandlockImage<'a>>,
-    pub(crate) filter: Option<Guarded>,
-    pub(crate) reserved: List<'a, Reserved<&'a CStr>>,
+    pub(crate) filter: Filtered,
     pub(crate) swept: List<'a, SweptImage<'a>>,
     pub(crate) observe: Option<ObserveImage<'a>>,
     pub(crate) command: CommandImage<'a>,
@@ -201,7 +200,7 @@ macro_rules! fields {
 fields!(Ground, GroundImage<'a> { identity, net, root, scratch_bytes, steps, hostname });
 fields!(Finish, FinishImage<'a> { apart, scratch_bytes, steps });
 fields!(Apart<S>, Apart<&'a CStr> { path, number }, S);
-fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, reserved, swept, observe, command });
+fields!(Inside, InsideImage<'a> { made, rlimits, landlock, filter, swept, observe, command });
 fields!(Observation, ObserveImage<'a> { mode, shown, alone, lent, ruled });
 fields!(LandlockSpec, LandlockImage<'a> { abi, rules });
 fields!(Command, CommandImage<'a> { candidates, argv, env, workdir, terminal });
@@ -210,7 +209,6 @@ fields!(Terminal, Terminal { size, streams, output });
 fields!(TerminalSize, TerminalSize { rows, columns });
 fields!(StreamSet, StreamSet { bits });
 fields!(LandlockRule<S>, LandlockRule<&'a CStr> { path, access, missing }, S);
-fields!(Reserved<S>, Reserved<&'a CStr> { directory, name }, S);
 fields!(Swept<S, L>, Swept<&'a CStr, List<'a, &'a CStr>> { tree, parent, name, suffix, only_with }, S, L);
 
 /// A choice: the number of the variant, and its fields in order.
@@ -243,7 +241,7 @@ variants!(Hold, Hold { 0 = ReadOnly {}, 1 = ReadWrite {}, 2 = Hidden {} });
 variants!(Missing, Missing { 0 = Fail {}, 1 = Skip {} });
 variants!(Root, Root { 0 = Made {}, 1 = Found {} });
 variants!(NetNamespace, NetNamespace { 0 = Own {}, 1 = Host {}, 2 = Shared {} });
-variants!(Guarded, Guarded { 0 = Yes {}, 1 = No {} });
+variants!(Filtered, Filtered { 0 = Yes {}, 1 = No {} });
 variants!(Observe, Observe { 0 = Off {}, 1 = Cheap {}, 2 = Exact {} });
 variants!(Identity, Identity { 0 = Same { uid, gid }, 1 = Range { uid, gid, base, count }, 2 = HostRoot {} });
 variants!(Source<S>, Source<&'a CStr> { 0 = System { path }, 1 = Resolved { path }, 2 = Private { path } }, S);

@@ -1,17 +1,15 @@
-//! Whoever answers the calls that the filter notifies. The kernel allows one listener, so guard and observer share it.
+//! Answers the calls that the filter notifies.
 //!
-//! The guard decides, and makes the calls that it decides about itself. The observer decides nothing: what it looks at
-//! continues, and the kernel enforces it as if nobody had looked. Calls that the filter refuses are refused here by their
-//! number alone. Whatever is none of these is refused, too.
+//! The observer decides nothing: a call that it looks at continues, and the kernel enforces it as if there were no
+//! observer. Calls that the filter refuses are refused here by their number alone. Every other call is refused, too.
 //!
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
 use super::call::{Errno, check_int};
 use super::denials::{DenialKind, Denials};
-use super::guard::Guard;
 use super::image::InsideImage;
 use super::notify::{NOTIF_RECV, NOTIF_SET_FLAGS, Notification, SYNC_WAKE_UP};
-use super::notify::{is_closed, proceed, process_name, respond};
+use super::notify::{proceed, respond};
 use super::observer::{Observer, Standing, standing};
 use super::syscalls;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -19,7 +17,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 /// The listener of one run.
 pub(crate) struct Listener<'a> {
     socket: Option<OwnedFd>,
-    guard: Guard<'a>,
     observer: Option<Observer<'a>>,
     denials: Denials,
     /// Whether nobody is left under the filter.
@@ -27,20 +24,13 @@ pub(crate) struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    /// For a command that begins with this file mode mask.
-    pub(crate) fn new(inside: &InsideImage<'a>, mask: u32) -> Result<Self, Errno> {
+    pub(crate) fn new(inside: &InsideImage<'a>) -> Self {
         let observer = inside.observe.map(Observer::new);
-        Ok(Self {
-            socket: None,
-            guard: Guard::new(inside.reserved, mask)?,
-            observer,
-            denials: Denials::new(),
-            is_over: false,
-        })
+        Self { socket: None, observer, denials: Denials::new(), is_over: false }
     }
 
-    pub(crate) fn is_needed(&self) -> bool {
-        self.guard.is_needed() || self.observer.is_some()
+    pub(crate) const fn is_needed(&self) -> bool {
+        self.observer.is_some()
     }
 
     pub(crate) fn with_socket(self, socket: Option<OwnedFd>) -> Self {
@@ -88,30 +78,9 @@ impl<'a> Listener<'a> {
     }
 
     fn decide(&mut self, call: &Notification, control: BorrowedFd<'_>) {
-        let Self { socket, guard, observer, denials, is_over: _ } = self;
+        let Self { socket, observer, denials, is_over: _ } = self;
         let Some(socket) = socket else { return };
         let socket = socket.as_fd();
-        if guard.hears(call) {
-            return proceed(socket, call.id);
-        }
-        // Before anything else: what the guard has to make must never continue.
-        if guard.takes(call) {
-            if let Err((errno, reserved)) = guard.answer(call, socket) {
-                match (reserved, observer) {
-                    (Some(index), _) => denials.note(DenialKind::Reserved, index, call.pid, b"", control),
-                    // Memory that only its own process reads (memfd_secret(2)) cannot be told from a wrong address.
-                    (None, _) if errno == Errno(libc::EFAULT) || is_closed(call.pid) => {
-                        let mut name = [0u8; 16];
-                        let name = process_name(call.pid, &mut name);
-                        denials.note(DenialKind::Unmade, errno.0 as u32, call.pid, name, control);
-                    }
-                    (None, Some(observer)) => observer.look(call, denials, control),
-                    (None, None) => {}
-                }
-                respond(socket, call.id, Err(errno));
-            }
-            return;
-        }
         match (standing(i64::from(call.nr)), observer) {
             (Standing::Watched, Some(observer)) => {
                 observer.look(call, denials, control);

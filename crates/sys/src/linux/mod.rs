@@ -14,9 +14,9 @@ mod door;
 pub mod facts;
 pub mod filter;
 mod foreign;
-mod guard;
 mod image;
 pub mod inmate;
+pub mod inotify;
 mod known;
 mod landlock;
 mod launched;
@@ -47,7 +47,6 @@ pub mod streams;
 pub mod syscalls;
 pub mod terminal;
 mod text;
-mod together;
 pub mod tree;
 pub mod wait;
 mod wire;
@@ -63,7 +62,7 @@ pub use launched::{Ended, Launched, Report, SpawnError};
 pub use local::{connect_local, peer_uid};
 pub use located::{Located, locate};
 pub use recipe::{
-    Access, Apart, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
-    Observation, Recipe, Reserved, Root, Source, Staging, Step, Swept, Word,
+    Access, Apart, Filtered, Finish, Ground, Hold, Identity, Inside, LandlockRule, LandlockSpec, Missing, NetNamespace,
+    Observation, Recipe, Root, Source, Staging, Step, Swept, Word,
 };
 pub use shared_net::SharedNet;

@@ -87,7 +87,8 @@ layers! {
     Filter = "filter": "the filter of system calls";
     FilterArch = "filter.arch": "the filter ends a process of another architecture";
     FilterDefault = "filter.default": "a system call without a rule does not exist";
-    Guard = "guard": "the guard refuses to make a reserved name";
+    WatchNames = "watch.names": "the caller is told of names that come into being";
+    WatchCaller = "watch.caller": "the caller sets aside during the run what must not stay";
     SweepCaller = "sweep.caller": "the caller sets aside what must not stay";
     SweepShim = "sweep.shim": "the shim does so where the caller is gone";
 }
@@ -129,7 +130,7 @@ mod switches {
 #[cfg(feature = "mutate")]
 mod switches {
     use super::super::filter::{Instruction, Rule, Verdict};
-    use super::super::syscalls::{Guarded, Observe, compile_rules};
+    use super::super::syscalls::{Observe, compile_rules};
     use super::{LAYERS, Layer};
     use std::collections::BTreeMap;
     use std::sync::{LazyLock, OnceLock};
@@ -159,17 +160,10 @@ mod switches {
         switches
     });
 
-    type Programs = [Vec<Instruction>; 6];
+    type Programs = [Vec<Instruction>; 3];
     static PROGRAMS: OnceLock<Programs> = OnceLock::new();
 
-    const KINDS: [(Guarded, Observe); 6] = [
-        (Guarded::No, Observe::Off),
-        (Guarded::No, Observe::Cheap),
-        (Guarded::No, Observe::Exact),
-        (Guarded::Yes, Observe::Off),
-        (Guarded::Yes, Observe::Cheap),
-        (Guarded::Yes, Observe::Exact),
-    ];
+    const KINDS: [Observe; 3] = [Observe::Off, Observe::Cheap, Observe::Exact];
 
     /// Whether a layer is switched off. After [`load`] this neither allocates nor locks.
     pub(crate) fn off(layer: Layer) -> bool {
@@ -178,7 +172,7 @@ mod switches {
 
     /// Reads the switches and compiles the filters, because the child may not allocate.
     pub(crate) fn load() {
-        PROGRAMS.get_or_init(|| KINDS.map(|(guarded, observe)| compile_rules(guarded, observe)));
+        PROGRAMS.get_or_init(|| KINDS.map(compile_rules));
     }
 
     /// Lets every call through whose rule is off.
@@ -187,8 +181,8 @@ mod switches {
     }
 
     /// The filter without the rules that are off.
-    pub(crate) fn program(guarded: Guarded, observe: Observe) -> Option<&'static [Instruction]> {
-        let index = KINDS.iter().position(|kind| *kind == (guarded, observe))?;
+    pub(crate) fn program(observe: Observe) -> Option<&'static [Instruction]> {
+        let index = KINDS.iter().position(|kind| *kind == observe)?;
         PROGRAMS.get().map(|programs| programs[index].as_slice())
     }
 }

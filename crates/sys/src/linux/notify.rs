@@ -2,7 +2,7 @@
 //!
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
-use super::call::{Errno, check, check_fd, check_int};
+use super::call::{Errno, check, check_fd};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -10,11 +10,8 @@ pub(super) const PATH_BYTES_MAX: usize = 4096;
 
 pub(super) const NOTIF_RECV: libc::c_ulong = 0xc050_2100;
 pub(super) const NOTIF_SEND: libc::c_ulong = 0xc018_2101;
-pub(super) const NOTIF_ID_VALID: libc::c_ulong = 0x4008_2102;
-pub(super) const NOTIF_ADDFD: libc::c_ulong = 0x4018_2103;
 pub(super) const NOTIF_SET_FLAGS: libc::c_ulong = 0x4008_2104;
 pub(super) const SYNC_WAKE_UP: u64 = 1;
-pub(super) const ADDFD_FLAG_SEND: u32 = 2;
 
 #[repr(C)]
 pub(super) struct Notification {
@@ -33,15 +30,6 @@ pub(super) struct Response {
     pub(super) val: i64,
     pub(super) error: i32,
     pub(super) flags: u32,
-}
-
-#[repr(C)]
-pub(super) struct AddFd {
-    pub(super) id: u64,
-    pub(super) flags: u32,
-    pub(super) srcfd: u32,
-    pub(super) newfd: u32,
-    pub(super) newfd_flags: u32,
 }
 
 /// A handle on the caller's working directory or on one of its descriptors.
@@ -95,15 +83,6 @@ pub(super) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> Result<(
     if got as usize == buffer.len() { Ok(()) } else { Err(Errno(libc::EFAULT)) }
 }
 
-/// Whether the kernel keeps a process's memory from the shim: it is not dumpable (prctl(2), PR_SET_DUMPABLE), or its
-/// program may be executed and not read.
-pub(super) fn is_closed(pid: u32) -> bool {
-    let (mut line, mut text) = (Path::new(), [0u8; 1]);
-    // SAFETY: the path outlives the call, and the buffer is valid for its length.
-    let got = unsafe { libc::readlink(line.cwd(pid).as_ptr(), text.as_mut_ptr().cast(), text.len()) };
-    got < 0 && matches!(Errno::last(), Errno(libc::EACCES | libc::EPERM))
-}
-
 /// The name of a process, which also one that is not dumpable shows; empty if it is gone.
 pub(super) fn process_name(pid: u32, buffer: &mut [u8; 16]) -> &[u8] {
     let mut line = Path::new();
@@ -116,12 +95,6 @@ pub(super) fn process_name(pid: u32, buffer: &mut [u8; 16]) -> &[u8] {
     let got = unsafe { libc::read(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     let name = &buffer[..usize::try_from(got).unwrap_or(0)];
     name.strip_suffix(b"\n").unwrap_or(name)
-}
-
-/// Whether the call still waits: its process may have died and its number may be another's by now.
-pub(super) fn still_waiting(listener: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
-    // SAFETY: the request reads one id.
-    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_ID_VALID as _, &raw const id) }).map(drop)
 }
 
 pub(super) fn respond(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {
@@ -158,14 +131,6 @@ impl Path {
 
     pub(super) fn exe(&mut self, pid: u32) -> &CStr {
         self.push(b"/proc/").number(pid).push(b"/exe").text()
-    }
-
-    pub(super) fn status(&mut self, pid: u32) -> &CStr {
-        self.push(b"/proc/").number(pid).push(b"/status").text()
-    }
-
-    pub(super) fn terminal(&mut self, number: u32) -> &CStr {
-        self.push(b"/dev/pts/").number(number).text()
     }
 
     pub(super) fn descriptor(&mut self, pid: Option<u32>, fd: RawFd) -> &CStr {

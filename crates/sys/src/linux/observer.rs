@@ -20,7 +20,7 @@ use super::text::resolve;
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, RawFd};
 
-/// What is done with a call that is not the guard's, by its number alone.
+/// What is done with a call, by its number alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It is looked at and continues.

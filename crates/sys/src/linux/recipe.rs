@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
 use super::cgroup::Entrance;
-use super::syscalls::{Guarded, Observe};
+use super::syscalls::Observe;
 use crate::command::{Command, Rlimit};
 
 /// Everything the child will do.
@@ -99,9 +99,7 @@ pub struct Inside {
     /// The second layer over the file view; absent only where its gap was accepted.
     pub landlock: Option<LandlockSpec>,
     /// The system call filter; absent only where its gap was accepted.
-    pub filter: Option<Guarded>,
-    /// Names that must not come into being; the filter must then notify the calls that create names.
-    pub reserved: Vec<Reserved>,
+    pub filter: Filtered,
     /// Files that are set aside when the run has ended.
     pub swept: Vec<Swept>,
     /// What is looked at on its way, so that denials can be told; needs the filter.
@@ -400,13 +398,13 @@ pub struct LandlockRule<S = CString> {
     pub missing: Missing,
 }
 
-/// A name in a directory that must not come into being.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserved<S = CString> {
-    /// The directory, absolute inside; absent for every directory.
-    pub directory: Option<S>,
-    /// The name in it.
-    pub name: S,
+/// Whether the command is under the system call filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filtered {
+    /// It is.
+    Yes,
+    /// Its gap was accepted.
+    No,
 }
 
 /// What an observer has to know.

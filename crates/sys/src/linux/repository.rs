@@ -7,9 +7,11 @@
 
 use super::call::{Errno, check_fd, check_int, open_at};
 use super::mount::open_beneath;
+use super::mutate::{Layer, off};
 use polder_facts::git::{
-    ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateFacts, StateRule, git_part, gitlinks,
-    is_harmless_state, is_sample, is_worktree_pointer, judge_key, named,
+    ConfigFault, ConfigKey, ConfigMerge, ConfigText, GITLINK_MODE, GitDirFacts, GitFacts, GitPart, Named, StateFacts,
+    StateRule, git_part, gitlinks, is_harmless_state, is_sample, is_worktree_pointer, judge_key, lists_key,
+    merge_configs, named,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -43,8 +45,51 @@ const MIXED: [&str; 2] = ["info", "objects/info"];
 pub struct ObeyedPath {
     /// The host's path.
     pub path: PathBuf,
+    /// How much of it git must not obey.
+    pub part: ObeyedPart,
     /// Why git obeys it.
     pub why: &'static str,
+}
+
+/// How much of a path git must not obey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObeyedPart {
+    /// All of it.
+    Whole,
+    /// Some keys of a configuration.
+    Keys,
+}
+
+/// When git dirs are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GitMoment {
+    /// Before the command starts.
+    Begin,
+    /// While it runs: only what git really obeys counts, and no mode of a directory is changed. State of an
+    /// operation, and names that git may be working with, such as locks, are left for the end.
+    During,
+    /// When it has ended.
+    End,
+}
+
+/// A directory of a git dir in which a name that git obeys can come into being.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitPlace {
+    /// The host's path.
+    pub path: PathBuf,
+    /// Which part of the git dir it is; empty for the git dir itself.
+    pub below: PathBuf,
+}
+
+/// What git would obey while the command runs, and where more of it could come into being.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitLook {
+    /// What it would obey.
+    pub obeyed: Vec<ObeyedPath>,
+    /// The directories in which such names stand.
+    pub places: Vec<GitPlace>,
+    /// Whether there is something that was judged by its content and stays, and can change without an event.
+    pub is_judged: bool,
 }
 
 /// Every git dir that can be reached from a workspace, and every place that they lead to.
@@ -71,10 +116,21 @@ pub fn obeyed_since(trees: &[PathBuf], before: &GitFacts) -> io::Result<Vec<Obey
     for tree in trees {
         open_for_owner(tree)?;
     }
+    Ok(look(trees, before, GitMoment::End)?.obeyed)
+}
+
+/// What git would obey at this moment of a run and what was not there before. The command can change
+/// everything while this looks: the answer is acted upon by descriptor, and the look at the end counts.
+pub fn obeyed_now(trees: &[PathBuf], before: &GitFacts) -> io::Result<GitLook> {
+    look(trees, before, GitMoment::During)
+}
+
+fn look(trees: &[PathBuf], before: &GitFacts, moment: GitMoment) -> io::Result<GitLook> {
     let mut search = Search::new(trees);
-    search.is_end = true;
+    search.moment = moment;
     search.run()?;
     let mut found = Vec::new();
+    let mut is_judged = false;
     for dir in &search.seen {
         let known = before.dirs.iter().find(|known| known.path == dir.path);
         let was_there = |below: &Path| {
@@ -87,20 +143,76 @@ pub fn obeyed_since(trees: &[PathBuf], before: &GitFacts) -> io::Result<Vec<Obey
             })
         };
         for (below, why) in &dir.obeyed {
-            if !was_there(below) && !is_harmless(trees, &dir.path, below)? {
-                found.push(ObeyedPath { path: dir.path.join(below), why });
+            if was_there(below) || (moment == GitMoment::During && is_in_work(&dir.path, below)) {
+                continue;
             }
+            let harmful = harmful(trees, &dir.path, below, moment)?;
+            is_judged |= harmful.is_empty();
+            let harmful = harmful.into_iter().filter(|below| !was_there(below));
+            found.extend(harmful.map(|below| ObeyedPath { path: dir.path.join(below), part: ObeyedPart::Whole, why }));
         }
         for (below, text) in &dir.configs {
-            if !was_there(below) && !is_harmless_config(trees, &dir.path, text) {
-                found.push(ObeyedPath { path: dir.path.join(below), why: "git takes commands from it" });
+            if was_there(below) {
+                continue;
+            }
+            is_judged = true;
+            if !is_harmless_config(trees, &dir.path, text, moment) {
+                let path = dir.path.join(below);
+                found.push(ObeyedPath { path, part: ObeyedPart::Keys, why: "git takes commands from it" });
             }
         }
     }
-    let is_new = |path: &PathBuf| !before.reached.contains(path) && path.symlink_metadata().is_ok();
+    let strays = search.strays.into_iter().filter(|path| !before.pointers.contains(path));
+    let why = "it leads git to another repository";
+    found.extend(strays.map(|path| ObeyedPath { path, part: ObeyedPart::Whole, why }));
+    // During the run, keys of a new configuration are taken away, and nothing is reached by them then.
+    let counts = |path: &PathBuf| match moment {
+        GitMoment::During => before.missing.iter().any(|missing| path.starts_with(missing)),
+        GitMoment::Begin | GitMoment::End => !before.reached.contains(path),
+    };
+    let is_new = |path: &PathBuf| counts(path) && path.symlink_metadata().is_ok();
     let why = "git's configuration or a hook leads to it";
-    found.extend(search.reached.into_iter().filter(is_new).map(|path| ObeyedPath { path, why }));
-    Ok(found)
+    let reached = search.reached.into_iter().filter(is_new);
+    found.extend(reached.map(|path| ObeyedPath { path, part: ObeyedPart::Whole, why }));
+    Ok(GitLook { obeyed: found, places: search.places, is_judged })
+}
+
+/// Whether a name in a git dir can be one that git works with at this moment: a lock, or a name that the
+/// table does not list, such as the `tXXXXXX` by which `git init` tries whether it can make a symlink
+/// (`create_default_files` in builtin/init-db.c), or a pointer that has no text yet. Git obeys none of them.
+fn is_in_work(git_dir: &Path, below: &Path) -> bool {
+    let parts = parts(below);
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let is_empty = || fs::symlink_metadata(git_dir.join(below)).is_ok_and(|found| found.is_file() && found.len() == 0);
+    !polder_facts::git::is_listed_part(&parts)
+        || match git_part(&parts).0 {
+            GitPart::State(_) => true,
+            GitPart::Pointer => is_empty(),
+            GitPart::Data | GitPart::Config | GitPart::Container | GitPart::Obeyed => false,
+        }
+}
+
+/// Takes the keys out of a new configuration that git must not obey, and gives their names.
+pub fn drop_held_keys(
+    trees: &[PathBuf],
+    tree: &Path,
+    relative: &Path,
+    moment: GitMoment,
+) -> io::Result<Result<Vec<String>, ConfigFault>> {
+    let layer = if moment == GitMoment::During { Layer::WatchCaller } else { Layer::SweepCaller };
+    if off(layer) {
+        return Ok(Ok(Vec::new()));
+    }
+    let git_dir = tree.join(relative).parent().map(Path::to_owned).unwrap_or_default();
+    let mut held = Vec::new();
+    let changed = rewrite_config(tree, relative, |text| {
+        let in_tree = is_in_tree(trees, &git_dir, moment);
+        let judge = |key: &ConfigKey, value: Option<&str>| judge_key(key, value, &in_tree);
+        let ConfigMerge { text, held: keys } = merge_configs("", "", text, &judge, &lists_key)?;
+        held = keys.into_iter().map(|(key, _)| key.to_string()).collect();
+        Ok(if held.is_empty() { None } else { Some(text.unwrap_or_default()) })
+    })?;
+    Ok(changed.map(|()| held))
 }
 
 /// A git dir as it was seen.
@@ -126,14 +238,28 @@ struct Search<'a> {
     seen: Vec<SeenDir>,
     reached: BTreeSet<PathBuf>,
     pointers: BTreeSet<PathBuf>,
-    /// Whether state and links below refs are looked at, too.
-    is_end: bool,
+    /// `.git` files and symlinks that lead out of the trees.
+    strays: BTreeSet<PathBuf>,
+    places: Vec<GitPlace>,
+    moment: GitMoment,
 }
 
 impl<'a> Search<'a> {
     fn new(trees: &'a [PathBuf]) -> Self {
-        let (waiting, seen) = (VecDeque::new(), Vec::new());
-        Self { trees, waiting, seen, reached: BTreeSet::new(), pointers: BTreeSet::new(), is_end: false }
+        Self {
+            trees,
+            waiting: VecDeque::new(),
+            seen: Vec::new(),
+            reached: BTreeSet::new(),
+            pointers: BTreeSet::new(),
+            strays: BTreeSet::new(),
+            places: Vec::new(),
+            moment: GitMoment::Begin,
+        }
+    }
+
+    fn is_end(&self) -> bool {
+        self.moment == GitMoment::End
     }
 
     fn is_ours(&self, path: &Path) -> bool {
@@ -171,7 +297,7 @@ impl<'a> Search<'a> {
         let git = top.join(".git");
         let found = match fs::symlink_metadata(&git) {
             // The command can close a submodule's directory as it can close a git dir.
-            Err(error) if self.is_end && error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(error) if self.is_end() && error.kind() == io::ErrorKind::PermissionDenied => {
                 open_for_owner(top).and_then(|()| fs::symlink_metadata(&git))
             }
             found => found,
@@ -180,16 +306,27 @@ impl<'a> Search<'a> {
         if kind.is_dir() {
             self.waiting.push_back((git, Some(top.to_owned())));
         } else if let Some(place) = read_text(&git, POINTER_BYTES_MAX).as_deref().and_then(pointed) {
+            self.stray(&git, &top.join(place));
             self.pointers.insert(git);
             self.waiting.push_back((top.join(place), Some(top.to_owned())));
         } else if kind.is_symlink() {
+            self.stray(&git, &git);
             self.pointers.insert(git.clone());
             self.waiting.push_back((git, Some(top.to_owned())));
         }
     }
 
+    /// Notes a pointer that leads out of the trees: another repository can take a relative path of its
+    /// configuration, such as `core.hooksPath`, for one in this tree.
+    fn stray(&mut self, pointer: &Path, place: &Path) {
+        if fs::canonicalize(place).is_ok_and(|place| !self.is_ours(&place)) {
+            self.strays.insert(pointer.to_owned());
+        }
+    }
+
     fn git_dir(&mut self, path: PathBuf, top: Option<PathBuf>) -> io::Result<()> {
         let is_workspace = path == self.trees[0];
+        self.places.push(GitPlace { path: path.clone(), below: PathBuf::new() });
         let (mut obeyed, mut configs, mut state) = (Vec::new(), Vec::new(), Vec::new());
         for (name, kind) in self.list(&path, NAMES_MAX)? {
             let below = PathBuf::from(&name);
@@ -214,8 +351,11 @@ impl<'a> Search<'a> {
                 GitPart::Container if kind.is_dir() => self.container(&path.join(&below), &text)?,
                 GitPart::Data if kind.is_dir() => self.data(&path, &below, &mut obeyed, &mut state)?,
                 GitPart::Data if kind.is_file() => {}
-                GitPart::State(_) if !self.is_end => state.push(below),
+                GitPart::State(_) if !self.is_end() => state.push(below),
                 _ => {
+                    if kind.is_dir() && part == GitPart::Obeyed && is_listed {
+                        self.places.push(GitPlace { path: path.join(&below), below: below.clone() });
+                    }
                     if text == "hooks" && kind.is_dir() {
                         self.links_below(&path.join(&below))?;
                     }
@@ -256,6 +396,7 @@ impl<'a> Search<'a> {
 
     /// A directory in which some names are data and others are not.
     fn mixed(&mut self, path: &Path, at: &Path, obeyed: &mut Vec<(PathBuf, &'static str)>) -> io::Result<()> {
+        self.places.push(GitPlace { path: path.join(at), below: at.to_owned() });
         for (name, kind) in self.list(&path.join(at), NAMES_MAX)? {
             let below = at.join(&name);
             let parts: Vec<String> = parts(&below);
@@ -289,10 +430,10 @@ impl<'a> Search<'a> {
                     obeyed.push((below, LINK));
                 } else if kind.is_dir() && MIXED.contains(&&*below.to_string_lossy()) {
                     self.mixed(path, &below, obeyed)?;
-                } else if kind.is_dir() && is_refs && self.is_end {
+                } else if kind.is_dir() && is_refs && self.is_end() {
                     open.push(below);
                 } else if matches!(part, GitPart::State(_)) {
-                    if self.is_end { obeyed.push((below, why)) } else { state.push(below) }
+                    if self.is_end() { obeyed.push((below, why)) } else { state.push(below) }
                 }
             }
         }
@@ -304,6 +445,8 @@ impl<'a> Search<'a> {
         let (mut open, mut looked_at) = (vec![place.to_owned()], 0usize);
         while let Some(dir) = open.pop() {
             looked_at += 1;
+            // Every name in it can become a git dir.
+            self.places.push(GitPlace { path: dir.clone(), below: PathBuf::from(name) });
             if looked_at > 16 * GIT_DIRS_MAX {
                 return Err(io::Error::other(format!("too many directories below `{}`", place.display())));
             }
@@ -334,14 +477,14 @@ impl<'a> Search<'a> {
             // The command can close it, and git reads it again when the user has opened it.
             let index = match open_file(&file, u64::MAX) {
                 Some(index) => index,
-                None if self.is_end => return Err(unreadable()),
+                None if self.is_end() => return Err(unreadable()),
                 None => continue,
             };
             if index.metadata()?.len() > INDEX_BYTES_MAX {
                 return Err(io::Error::other(format!("`{}` is larger than git's own", file.display())));
             }
             // A mode that git does not write hides nothing: at the end every entry is read.
-            if !self.is_end && !has_gitlink_mode(&index)? {
+            if !self.is_end() && !has_gitlink_mode(&index)? {
                 continue;
             }
             let index = read_bytes(&file, INDEX_BYTES_MAX).ok_or_else(unreadable)?;
@@ -468,7 +611,11 @@ impl<'a> Search<'a> {
     /// the old one back.
     fn list(&self, dir: &Path, names_max: usize) -> io::Result<Vec<(OsString, FileType)>> {
         match all_names(dir, names_max) {
-            Err(error) if self.is_end && error.kind() == io::ErrorKind::PermissionDenied => {
+            // Closed to polder is closed to the same user's git; when it is opened, the kernel tells.
+            Err(error) if self.moment == GitMoment::During && error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(Vec::new())
+            }
+            Err(error) if self.is_end() && error.kind() == io::ErrorKind::PermissionDenied => {
                 open_for_owner(dir).and_then(|()| all_names(dir, names_max))
             }
             listed => listed,
@@ -508,26 +655,35 @@ fn own_top(path: &Path, configs: &[(PathBuf, String)]) -> Option<PathBuf> {
     fs::canonicalize(path.join(place)).ok()
 }
 
-/// Whether something new in a git dir is as git itself makes it.
-fn is_harmless(trees: &[PathBuf], git_dir: &Path, below: &Path) -> io::Result<bool> {
+/// The parts of something new in a git dir that are not as git itself makes them.
+fn harmful(trees: &[PathBuf], git_dir: &Path, below: &Path, moment: GitMoment) -> io::Result<Vec<PathBuf>> {
     let path = git_dir.join(below);
-    let Ok(kind) = fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else { return Ok(true) };
+    let Ok(kind) = fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else { return Ok(Vec::new()) };
     let parts = parts(below);
     let (part, _) = git_part(&parts.iter().map(String::as_str).collect::<Vec<_>>());
     let state = |rule: StateRule| {
         kind.is_file() && read_bytes(&path, STATE_BYTES_MAX).is_some_and(|text| is_harmless_state(rule, &text))
     };
-    Ok(match part {
+    let is_harmless = match part {
         GitPart::State(rule) => state(rule),
         GitPart::Pointer => is_harmless_pointer(git_dir, &path, below),
         GitPart::Config => read_text(&path, CONFIG_BYTES_MAX)
-            .is_some_and(|text| kind.is_file() && is_harmless_config(trees, git_dir, &text)),
+            .is_some_and(|text| kind.is_file() && is_harmless_config(trees, git_dir, &text, moment)),
         // As `git init` makes it from its templates.
-        GitPart::Obeyed if kind.is_dir() && ["hooks", "branches", "remotes"].contains(&&*parts[0]) => names(&path)?
-            .iter()
-            .all(|(name, kind)| kind.is_file() && is_sample(&[parts[0].as_str(), &name.to_string_lossy()])),
+        GitPart::Obeyed if kind.is_dir() && ["hooks", "branches", "remotes"].contains(&&*parts[0]) => {
+            let others = names(&path)?.into_iter().filter(|(name, kind)| !is_inert(&parts[0], name, *kind));
+            return Ok(others.map(|(name, _)| below.join(name)).collect());
+        }
         GitPart::Obeyed | GitPart::Container | GitPart::Data => false,
-    })
+    };
+    Ok(if is_harmless { Vec::new() } else { vec![below.to_owned()] })
+}
+
+/// Whether git never takes a name in `hooks`, `branches` or `remotes` for one of its own: a template, or
+/// what polder set aside.
+fn is_inert(directory: &str, name: &OsStr, kind: FileType) -> bool {
+    let is_aside = memchr::memmem::find(name.as_bytes(), b".from-sandbox").is_some();
+    is_aside || kind.is_file() && is_sample(&[directory, &name.to_string_lossy()])
 }
 
 /// Whether a pointer is that of a linked worktree, as `git worktree add` writes it.
@@ -538,16 +694,22 @@ fn is_harmless_pointer(git_dir: &Path, path: &Path, below: &Path) -> bool {
 }
 
 /// Whether no key of a configuration names a program, or a path outside of the workspace.
-fn is_harmless_config(trees: &[PathBuf], git_dir: &Path, text: &str) -> bool {
+fn is_harmless_config(trees: &[PathBuf], git_dir: &Path, text: &str, moment: GitMoment) -> bool {
     let Ok(config) = ConfigText::parse(text) else { return false };
-    let in_tree = |place: &str| {
-        let place = fs::canonicalize(git_dir.join(place));
-        place.is_ok_and(|place| trees.iter().any(|tree| place.starts_with(tree)))
-    };
+    let in_tree = is_in_tree(trees, git_dir, moment);
     config
         .values()
         .iter()
         .all(|(key, values)| values.iter().all(|value| judge_key(key, value.as_deref(), &in_tree).is_ok()))
+}
+
+/// Whether a path that a configuration names lies in the workspace. While `git submodule` works the path
+/// may not exist yet; it names a tree and no program, and the look at the end judges it.
+fn is_in_tree<'a>(trees: &'a [PathBuf], git_dir: &'a Path, moment: GitMoment) -> impl Fn(&str) -> bool + 'a {
+    move |place: &str| {
+        let place = fs::canonicalize(git_dir.join(place));
+        moment == GitMoment::During || place.is_ok_and(|place| trees.iter().any(|tree| place.starts_with(tree)))
+    }
 }
 
 fn pointed(text: &str) -> Option<&str> {
@@ -562,7 +724,7 @@ fn line(text: &str) -> &str {
 /// The names in a directory with their kinds, in order; none where it is absent.
 /// Lets the caller list and enter a directory of its own whose mode says otherwise. Other directories
 /// stay as they are.
-fn open_for_owner(dir: &Path) -> io::Result<()> {
+pub(super) fn open_for_owner(dir: &Path) -> io::Result<()> {
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let name = CString::new(dir.as_os_str().as_bytes())?;
     let handle = match open_at(&name, flags, 0) {

@@ -4,7 +4,7 @@
 //! for whatever reason, the kernel kills all that is left inside. It is not dumpable, so the command neither sees nor
 //! traces it; signals from inside do not reach it because all are blocked.
 
-use super::aside::{AsideName, AsideTask, open_tree};
+use super::aside::{AsideName, AsideTask, TreeState, open_tree};
 use super::call::{Errno, check, check_fd, check_int, open_at};
 use super::child::{
     Failure, Handed, Held, Stage, at, build, finish, give_up, limit_descriptors, make, number_of, prepare,
@@ -12,7 +12,7 @@ use super::child::{
 use super::image::{CommandImage, Image, InsideImage, List, SweptImage};
 use super::listener::Listener;
 use super::mutate::{Layer, off};
-use super::recipe::{NetNamespace, Step, Swept};
+use super::recipe::{Filtered, NetNamespace, Step, Swept};
 use super::syscalls::{self, Observe};
 use super::wire::{self, DESCRIPTORS_MAX, FLAG_DISK_FULL, Record, Tag};
 use super::{creds, seccomp};
@@ -109,7 +109,7 @@ impl Sweep<'_> {
         }
         let mut all = true;
         for Swept { tree, parent, name, suffix, only_with } in self.paths.iter().filter(|_| !off(Layer::SweepShim)) {
-            let task = AsideTask { parent, name, suffix };
+            let task = AsideTask { parent, name, suffix, state: TreeState::AtRest };
             let done =
                 open_tree(tree).and_then(|tree| task.carry_out(tree.as_fd(), only_with.iter(), &mut AsideName::new()));
             all &= matches!(done, Ok(_) | Err(Errno(libc::ENOENT)));
@@ -140,7 +140,7 @@ type Begun<'a> = (i32, Listener<'a>, Sweep<'a>);
 /// From the clone to the running command; the record is what to tell the caller when it does not come to that.
 fn begin(net: NetNamespace, control: BorrowedFd<'_>) -> Result<Begun<'static>, Record> {
     block_all_signals();
-    // Out of the caller's session: the guard opens files for the command, and `/dev/tty` must not be the caller's.
+    // Out of the caller's session: its terminal must not be the controlling one of the shim, nor of what it starts.
     if !off(Layer::ShimSession) {
         // SAFETY: no arguments; a first process of a pid namespace leads no group yet, so this cannot fail.
         unsafe { libc::setsid() };
@@ -228,7 +228,7 @@ fn start<'a>(settled: Settled<'a>, maker: Maker, control: BorrowedFd<'_>) -> Res
         close_all_but([control.as_raw_fd(), kept, held]).map_err(stage(Stage::Descriptors))?;
     }
 
-    let listener = Listener::new(&inside, mask).map_err(stage(Stage::Seccomp))?;
+    let listener = Listener::new(&inside);
     let (argv_len, env_len) = (inside.command.argv.len() + 1, inside.command.env.len() + 1);
     let memory = anonymous(STACK_BYTES + (argv_len + env_len) * size_of::<Pointer>()).map_err(stage(Stage::Start))?;
     let (stack, lists) = memory.split_at_mut(STACK_BYTES);
@@ -488,9 +488,9 @@ fn try_execute(start: &Start<'_>) -> Result<std::convert::Infallible, (Stage, Er
     }
     limit_descriptors(start.inside).map_err(|errno| (Stage::Limits, errno))?;
     // The filter comes last: everything above needs calls that it may not allow.
-    if let Some(guarded) = start.inside.filter.filter(|_| !off(Layer::Filter)) {
+    if start.inside.filter == Filtered::Yes && !off(Layer::Filter) {
         let observe = start.inside.observe.map_or(Observe::Off, |observe| observe.mode);
-        let filter = syscalls::program(guarded, observe);
+        let filter = syscalls::program(observe);
         if start.heard {
             let socket = seccomp::install_with_listener(filter).map_err(|errno| (Stage::Seccomp, errno))?;
             start.socket.store(IntoRawFd::into_raw_fd(socket), Ordering::Relaxed);

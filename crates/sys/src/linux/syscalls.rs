@@ -10,25 +10,22 @@ mod compiled;
 /// Other architectures compile at the first use; nobody has measured them yet.
 #[cfg(not(target_arch = "x86_64"))]
 mod compiled {
-    use super::{Guarded, Instruction, Observe, compile_rules};
+    use super::{Instruction, Observe, compile_rules};
     use std::sync::LazyLock;
 
     macro_rules! compiled {
-        ($($name:ident, $guarded:ident, $observe:ident;)*) => {$(
+        ($($name:ident, $observe:ident;)*) => {$(
             pub(super) fn $name() -> &'static [Instruction] {
                 static PROGRAM: LazyLock<Vec<Instruction>> =
-                    LazyLock::new(|| compile_rules(Guarded::$guarded, Observe::$observe));
+                    LazyLock::new(|| compile_rules(Observe::$observe));
                 &PROGRAM
             }
         )*};
     }
     compiled! {
-        plain, No, Off;
-        cheap, No, Cheap;
-        exact, No, Exact;
-        guarded, Yes, Off;
-        guarded_cheap, Yes, Cheap;
-        guarded_exact, Yes, Exact;
+        plain, Off;
+        cheap, Cheap;
+        exact, Exact;
     }
 }
 
@@ -39,15 +36,6 @@ use super::mutate::{self, Layer, off};
 use std::collections::BTreeMap;
 pub use watched::name_of;
 pub(super) use watched::{Disturbs, STARTING, disturbs, is_watched, refusal, refused_with};
-
-/// Whether the calls that create names go through the guard of protected paths that do not exist yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guarded {
-    /// They do.
-    Yes,
-    /// There is nothing to guard.
-    No,
-}
 
 /// Which calls are looked at on their way, so that what was denied can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,29 +87,26 @@ const NEW_NAMESPACES: u32 = (libc::CLONE_NEWNS
 const SETID_BITS: u32 = 0o6000;
 
 /// The program for the filter, compiled ahead of time: doing it anew costs every run a tenth of a millisecond.
-pub fn program(guarded: Guarded, observe: Observe) -> &'static [Instruction] {
+pub fn program(observe: Observe) -> &'static [Instruction] {
     #[cfg(feature = "mutate")]
-    if let Some(program) = mutate::program(guarded, observe) {
+    if let Some(program) = mutate::program(observe) {
         return program;
     }
-    match (guarded, observe) {
-        (Guarded::No, Observe::Off) => compiled::plain(),
-        (Guarded::No, Observe::Cheap) => compiled::cheap(),
-        (Guarded::No, Observe::Exact) => compiled::exact(),
-        (Guarded::Yes, Observe::Off) => compiled::guarded(),
-        (Guarded::Yes, Observe::Cheap) => compiled::guarded_cheap(),
-        (Guarded::Yes, Observe::Exact) => compiled::guarded_exact(),
+    match observe {
+        Observe::Off => compiled::plain(),
+        Observe::Cheap => compiled::cheap(),
+        Observe::Exact => compiled::exact(),
     }
 }
 
 /// Compiles the rules; what `compiled` holds must be the same.
-pub fn compile_rules(guarded: Guarded, observe: Observe) -> Vec<Instruction> {
+pub fn compile_rules(observe: Observe) -> Vec<Instruction> {
     let unknown = if off(Layer::FilterDefault) { Verdict::Allow } else { ENOSYS };
-    compile(ARCH, &rules(guarded, observe), unknown)
+    compile(ARCH, &rules(observe), unknown)
 }
 
 /// The rules by number.
-pub fn rules(guarded: Guarded, observe: Observe) -> BTreeMap<u32, Rule> {
+pub fn rules(observe: Observe) -> BTreeMap<u32, Rule> {
     let mut rules = BTreeMap::new();
     for number in ALLOWED.iter().chain(ALLOWED_BY_ARCH) {
         rules.insert(*number as u32, Rule::Always(Verdict::Allow));
@@ -134,17 +119,9 @@ pub fn rules(guarded: Guarded, observe: Observe) -> BTreeMap<u32, Rule> {
     }
     if observe != Observe::Off {
         watched::add(observe, &mut rules);
-    }
-    // The kernel takes one action of all filters, and a notification comes before a tracer (seccomp(2)): a tracer
-    // that a command sets up as its own sandbox would not be asked about notified calls, so it cannot be set up.
-    if observe != Observe::Off || guarded == Guarded::Yes {
+        // The kernel takes one action of all filters, and a notification comes before a tracer (seccomp(2)): a tracer
+        // that a command sets up as its own sandbox would not be asked about notified calls, so it cannot be set up.
         rules.insert(libc::SYS_ptrace as u32, Rule::Tests { tests: tracing_filters(), otherwise: Verdict::Allow });
-    }
-    // Last, because what the guard has to make itself is never merely looked at.
-    if guarded == Guarded::Yes {
-        for (number, rule) in guarded_rules(observe) {
-            rules.insert(number as u32, rule);
-        }
     }
     mutate::weaken(&mut rules);
     rules
@@ -304,57 +281,6 @@ fn tested() -> Vec<(i64, Vec<Test>, Verdict)> {
         (libc::SYS_open, created(1, 2), Verdict::Allow),
     ]);
     tested
-}
-
-/// Every call that can create a name; see `guard.rs`.
-fn guarded_rules(observe: Observe) -> Vec<(i64, Rule)> {
-    let notify = Rule::Always(Verdict::Notify);
-    let setid_or_notify =
-        |mode| Rule::Tests { tests: vec![when(mode, Match::AnyBit(SETID_BITS), EPERM)], otherwise: Verdict::Notify };
-    let open = |flags, mode| {
-        let mut tests = watched::open_without_creating(observe, flags);
-        tests.extend([
-            when(mode, Match::AnyBit(SETID_BITS), EPERM),
-            // O_TMPFILE makes a file without a name; linkat, which gives it one, is notified.
-            when(flags, Match::NoBit(libc::O_CREAT as u32), Verdict::Allow),
-        ]);
-        Rule::Tests { tests, otherwise: Verdict::Notify }
-    };
-    // The guard makes calls in its own Landlock domain, so a domain that a command lays on itself would be void for
-    // them. The errno is that of a kernel whose Landlock is off, which sandbox programs know (landlock(7)).
-    let landlock = Rule::Always(match observe {
-        Observe::Off => Verdict::Errno(libc::EOPNOTSUPP as u16),
-        Observe::Cheap | Observe::Exact => Verdict::Notify,
-    });
-    let mut rules = vec![
-        (libc::SYS_landlock_create_ruleset, landlock.clone()),
-        (libc::SYS_landlock_add_rule, landlock.clone()),
-        (libc::SYS_landlock_restrict_self, landlock),
-        (libc::SYS_openat, open(2, 3)),
-        (libc::SYS_mkdirat, setid_or_notify(2)),
-        (libc::SYS_mknodat, setid_or_notify(2)),
-        (libc::SYS_renameat, notify.clone()),
-        (libc::SYS_renameat2, notify.clone()),
-        (libc::SYS_linkat, notify.clone()),
-        (libc::SYS_symlinkat, notify.clone()),
-        // A socket has a name too.
-        (libc::SYS_bind, notify.clone()),
-        // Modes of what the guard makes depend on it; heard of and let pass.
-        (libc::SYS_umask, notify.clone()),
-    ];
-    #[cfg(target_arch = "x86_64")]
-    rules.extend([
-        (libc::SYS_open, open(1, 2)),
-        (libc::SYS_creat, setid_or_notify(1)),
-        (libc::SYS_mkdir, setid_or_notify(1)),
-        (libc::SYS_mknod, setid_or_notify(1)),
-        (libc::SYS_rename, notify.clone()),
-        (libc::SYS_link, notify.clone()),
-        (libc::SYS_symlink, notify),
-    ]);
-    #[cfg(not(target_arch = "x86_64"))]
-    drop(notify);
-    rules
 }
 
 const SYS_FCHMODAT2: i64 = 452;
@@ -591,7 +517,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sched_get_priority_min,
     libc::SYS_sched_rr_get_interval,
     libc::SYS_getcpu,
-    // Restricting further is welcome where no names are guarded; see `guarded_rules`.
+    // Restricting further is welcome.
     libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,

@@ -133,7 +133,7 @@ pub(super) fn resolve(pid: u32, dir: RawFd, path: &[u8], follow: bool) -> Option
 }
 
 /// The next name at or after a place, and the place after it.
-pub(super) fn component(bytes: &[u8], from: usize) -> Option<(std::ops::Range<usize>, usize)> {
+fn component(bytes: &[u8], from: usize) -> Option<(std::ops::Range<usize>, usize)> {
     let start = from + bytes.get(from..)?.iter().position(|byte| *byte != b'/')?;
     let end = bytes[start..].iter().position(|byte| *byte == b'/').map_or(bytes.len(), |slash| start + slash);
     Some((start..end, end))

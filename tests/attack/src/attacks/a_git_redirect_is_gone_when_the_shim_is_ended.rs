@@ -11,12 +11,7 @@ pub(crate) const ATTACK: Attack = Attack {
     id: "T019d",
     name: "a_git_redirect_is_gone_when_the_shim_is_ended",
     holds: "a redirect is gone although the command tries to end the one who removes it",
-    bait: |stage| {
-        stage.repository()?;
-        std::fs::remove_file(stage.workspace.join(".git/hooks/pre-commit.sample"))?;
-        // A missing protected path keeps the guard busy, which uses the CPU time of the shim.
-        Ok(std::fs::remove_dir(stage.workspace.join(".git/hooks"))?)
-    },
+    bait: |stage| Ok(stage.repository()?),
     sandbox: |_, sandbox| sandbox.timeout("20s"),
     attempt,
     decides: Decides::JudgeAlone,
@@ -29,16 +24,11 @@ pub(crate) const ATTACK: Attack = Attack {
 
 fn attempt(field: &Field) -> Answer {
     let write = |name: &str| std::fs::write(field.workspace(name), "/workspace/evil");
-    // Where names are guarded, the redirect cannot even be written; the witness shows that the attempt was made.
-    let redirect = match write(".git/commondir") {
-        Err(error) if error.raw_os_error() != Some(libc::EPERM) => Err(error),
-        _ => Ok(()),
-    };
-    if let Err(error) = redirect.and_then(|()| write("witness")) {
+    if let Err(error) = write(".git/commondir").and_then(|()| write("witness")) {
         return Answer::Broken(error.to_string());
     }
     if !field.is_control() && polder_sys::attempt::limit_other(1, RLIMIT_CPU, 1).is_ok() {
-        // A long path costs whoever resolves it.
+        // A long path costs the observer, which resolves it in the shim.
         let long = field.workspace("").join("./".repeat(1900)).join("dir");
         let until = Instant::now() + Duration::from_secs(30);
         while Instant::now() < until {

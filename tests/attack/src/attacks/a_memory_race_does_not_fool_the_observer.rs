@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::attack::Attack;
 use crate::field::Field;
-use polder_sys::attempt::{RaceCall, race};
+use polder_sys::attempt::race;
 
 const ROUNDS: usize = 2000;
 /// Without an observer a round is short, and the path may happen not to change in many of them.
@@ -36,7 +36,7 @@ fn attempt(field: &Field) -> Answer {
     let innocent = base.join("o".repeat(length));
     let rounds = if field.is_control() { ROUNDS_CONTROL } else { ROUNDS };
     let mut made = 0;
-    let won = race(&innocent, &target, &innocent, RaceCall::Create, rounds, &mut || {
+    let won = race(&innocent, &target, rounds, &mut || {
         if std::fs::symlink_metadata(&target).is_ok() {
             return true;
         }

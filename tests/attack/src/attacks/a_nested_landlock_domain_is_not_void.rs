@@ -1,4 +1,4 @@
-//! A command that restricts itself by Landlock keeps to it, also in calls that the guard makes on its behalf.
+//! A command can restrict itself by Landlock, as programs with a sandbox of their own do, and keeps to it.
 //!
 //! The control makes the names without a restriction, after a copy has shown that Landlock works here.
 
@@ -13,12 +13,12 @@ use std::path::Path;
 pub(crate) const ATTACK: Attack = Attack {
     id: "T036d",
     name: "a_nested_landlock_domain_is_not_void",
-    holds: "a command that has forbidden itself to make names by Landlock makes none",
+    holds: "a command can forbid itself to make names by Landlock, and makes none then",
     attempt,
     ..Attack::PLAIN
 };
 
-/// The code of a copy that could not restrict itself, which holds as well: no sandbox goes on after that.
+/// The code of a copy that could not restrict itself.
 const NOT_RESTRICTED: i32 = 250;
 
 type Make = fn(&Path, &Path) -> io::Result<()>;
@@ -55,7 +55,7 @@ fn attempt(field: &Field) -> Answer {
         match (made(true), field.is_control()) {
             (Err(text), _) => Answer::Broken(text),
             (Ok(NOT_RESTRICTED), true) => Answer::Lacking("no Landlock here".to_owned()),
-            (Ok(NOT_RESTRICTED), false) => Answer::Blocked(format!("{name}: the restriction is refused")),
+            (Ok(NOT_RESTRICTED), false) => Answer::Reached(format!("{name}: the restriction is refused")),
             (Ok(libc::EACCES), false) => Answer::Blocked(format!("{name}: the restriction holds")),
             (Ok(libc::EACCES), true) => match made(false) {
                 Ok(0) => Answer::Reached(name.to_owned()),

@@ -2,7 +2,6 @@
 
 use crate::attack::Attack;
 
-mod a_blocked_shim_does_not_keep_the_sandbox_alive;
 mod a_daemon_does_not_survive_a_timeout;
 mod a_daemon_does_not_survive_the_command;
 mod a_device_in_a_shown_tree_takes_no_request;
@@ -28,17 +27,12 @@ mod a_killed_polder_takes_the_sandbox_along;
 mod a_layer_filler_is_bounded;
 mod a_memory_hog_is_bounded;
 mod a_memory_race_does_not_fool_the_observer;
-mod a_memory_race_does_not_hold_up_the_guard;
-mod a_memory_race_on_link_does_not_fool_the_guard;
-mod a_memory_race_on_mkdir_does_not_fool_the_guard;
-mod a_memory_race_on_open_does_not_fool_the_guard;
-mod a_memory_race_on_rename_does_not_fool_the_guard;
-mod a_memory_race_on_symlink_does_not_fool_the_guard;
-mod a_name_reserved_everywhere_cannot_be_made_anywhere;
+mod a_name_protected_everywhere_is_gone_after_the_run;
 mod a_nested_landlock_domain_is_not_void;
 mod a_nested_repository_does_not_run_on_the_host;
 mod a_nested_repository_in_a_layer_does_not_run_on_the_host;
 mod a_nested_tracer_is_not_passed_by;
+mod a_new_repository_keeps_nothing_that_git_obeys;
 mod a_pipe_as_a_submodule_config_does_not_wedge_the_next_run;
 mod a_pipe_as_configuration_does_not_wedge_the_next_run;
 mod a_pipe_or_a_vast_file_does_not_wedge_an_apply;
@@ -47,6 +41,7 @@ mod a_protected_directory_cannot_be_exchanged;
 mod a_protected_directory_has_no_other_writable_name;
 mod a_protected_file_cannot_be_changed_or_replaced;
 mod a_protected_file_gets_no_second_name;
+mod a_protected_name_is_set_aside_at_once;
 mod a_read_only_file_cannot_be_linked_into_the_workspace;
 mod a_read_only_tree_resists_every_change;
 mod a_read_only_workspace_cannot_be_changed;
@@ -56,17 +51,6 @@ mod a_replaced_workspace_is_not_shown;
 mod a_replaced_workspace_is_not_shown_in_a_layer;
 mod a_repository_config_does_not_run_on_the_host;
 mod a_repository_config_does_not_run_when_it_is_copied;
-mod a_reserved_name_cannot_be_given_to_an_open_file;
-mod a_reserved_name_cannot_be_made_as_a_directory;
-mod a_reserved_name_cannot_be_made_as_a_file;
-mod a_reserved_name_cannot_be_made_as_a_link;
-mod a_reserved_name_cannot_be_made_as_a_socket_or_pipe;
-mod a_reserved_name_cannot_be_made_below_a_linked_parent;
-mod a_reserved_name_cannot_be_made_by_renaming;
-mod a_reserved_name_cannot_be_made_in_other_letters;
-mod a_reserved_name_cannot_be_made_through_a_dangling_link;
-mod a_reserved_name_cannot_be_made_through_a_descriptor;
-mod a_reserved_name_cannot_be_made_through_proc;
 mod a_sandbox_tool_gains_nothing_inside;
 mod a_setuid_program_gains_nothing;
 mod a_signal_does_not_leave_the_sandbox;
@@ -154,12 +138,10 @@ mod stdin_cannot_be_reopened_for_writing;
 mod stdin_file_keeps_its_attributes;
 mod system_directories_cannot_be_written;
 mod the_32_bit_entrance_is_closed;
+mod the_callers_terminal_cannot_be_opened;
 mod the_core_limit_cannot_be_moved;
 pub(crate) mod the_filter_refuses_each_call_itself;
 mod the_filter_refuses_each_call_unwatched;
-mod the_guard_does_not_open_its_own_process;
-mod the_guard_does_not_open_the_callers_terminal;
-mod the_guard_does_not_walk_its_own_descriptors;
 mod the_home_directory_cannot_be_written;
 mod the_home_directory_is_not_listed;
 mod the_host_name_cannot_be_changed;
@@ -205,7 +187,6 @@ pub(crate) const ALL: &[Attack] = &[
     a_protected_directory_cannot_be_exchanged::ATTACK,
     a_protected_directory_has_no_other_writable_name::ATTACK,
     a_renamed_parent_does_not_reveal_a_hidden_path::ATTACK,
-    a_reserved_name_cannot_be_made_in_other_letters::ATTACK,
     a_hidden_file_cannot_be_opened_by_any_call::ATTACK,
     files_cannot_be_named_by_handle::ATTACK,
     files_cannot_be_opened_by_handle::ATTACK,
@@ -222,24 +203,10 @@ pub(crate) const ALL: &[Attack] = &[
     shared_scratch_directories_are_private::ATTACK,
     a_read_only_workspace_cannot_be_changed::ATTACK,
     rights_and_times_of_read_only_files_cannot_be_changed::ATTACK,
-    a_reserved_name_cannot_be_made_as_a_directory::ATTACK,
-    a_reserved_name_cannot_be_made_as_a_file::ATTACK,
-    a_reserved_name_cannot_be_made_as_a_link::ATTACK,
-    a_reserved_name_cannot_be_made_by_renaming::ATTACK,
-    a_reserved_name_cannot_be_given_to_an_open_file::ATTACK,
-    a_reserved_name_cannot_be_made_through_a_descriptor::ATTACK,
-    a_reserved_name_cannot_be_made_through_proc::ATTACK,
-    a_reserved_name_cannot_be_made_through_a_dangling_link::ATTACK,
-    a_reserved_name_cannot_be_made_below_a_linked_parent::ATTACK,
-    a_reserved_name_cannot_be_made_as_a_socket_or_pipe::ATTACK,
-    a_memory_race_on_mkdir_does_not_fool_the_guard::ATTACK,
-    a_memory_race_on_open_does_not_fool_the_guard::ATTACK,
-    a_memory_race_on_symlink_does_not_fool_the_guard::ATTACK,
-    a_memory_race_on_link_does_not_fool_the_guard::ATTACK,
-    a_memory_race_on_rename_does_not_fool_the_guard::ATTACK,
+    a_protected_name_is_set_aside_at_once::ATTACK,
     an_overlapping_bind_does_not_free_a_protected_path::ATTACK,
-    a_name_reserved_everywhere_cannot_be_made_anywhere::ATTACK,
-    a_memory_race_does_not_hold_up_the_guard::ATTACK,
+    a_name_protected_everywhere_is_gone_after_the_run::ATTACK,
+    a_new_repository_keeps_nothing_that_git_obeys::ATTACK,
     files_made_in_a_layer_do_not_reach_the_tree::ATTACK,
     a_git_redirect_is_gone_after_the_run::ATTACK,
     a_git_redirect_is_gone_after_a_timeout::ATTACK,
@@ -268,10 +235,8 @@ pub(crate) const ALL: &[Attack] = &[
     what_the_host_would_execute_is_not_applied::ATTACK,
     host_processes_cannot_be_traced::ATTACK,
     the_shim_cannot_be_traced::ATTACK,
-    the_guard_does_not_open_its_own_process::ATTACK,
-    the_guard_does_not_open_the_callers_terminal::ATTACK,
+    the_callers_terminal_cannot_be_opened::ATTACK,
     the_shim_cannot_be_starved::ATTACK,
-    the_guard_does_not_walk_its_own_descriptors::ATTACK,
     the_shim_cannot_be_reniced::ATTACK,
     processes_cannot_be_compared::ATTACK,
     host_processes_cannot_be_signalled::ATTACK,
@@ -333,7 +298,6 @@ pub(crate) const ALL: &[Attack] = &[
     a_hidden_directory_has_no_other_readable_name::ATTACK,
     a_killed_polder_takes_the_sandbox_along::ATTACK,
     a_layer_filler_is_bounded::ATTACK,
-    a_blocked_shim_does_not_keep_the_sandbox_alive::ATTACK,
     one_run_does_not_see_the_scratch_of_another::ATTACK,
     devices_of_the_host_are_not_there::ATTACK,
     a_hidden_tree_tells_nothing_of_itself::ATTACK,

@@ -1,4 +1,4 @@
-//! It makes races in the kernel winnable, and in the guard of protected names as well.
+//! It makes races in the kernel winnable.
 
 use crate::answer::{Answer, NO_CALL};
 use crate::attack::Attack;

@@ -23,7 +23,7 @@ pub(super) fn no_disk_no_memory_and_no_kernel_interface_is_a_device(scene: &Scen
 }
 
 pub(super) fn the_standard_streams_can_be_opened_by_name(scene: &Scene) {
-    // Also where names are guarded, because a shell opens them with O_CREAT: without a repository `.git` is.
+    // Where new names are watched for, too: without a repository `.git` is.
     for setup in ["true", "git init -q ."] {
         scene.control(&scene.work(), setup);
         let script =
@@ -92,7 +92,7 @@ pub(super) fn awk_works(scene: &Scene) {
 }
 
 pub(super) fn umask_is_kept(scene: &Scene) {
-    // One who changes it changes it for itself and for those whom it starts, wherever names are guarded, too.
+    // One who changes it changes it for itself and for those whom it starts.
     let script = "umask; touch made; (umask 0077; touch own; mkdir dir); touch after; umask 0; touch open";
     let aide = crate::aide::command(scene.engine(), &scene.work(), &["sh", "-c", script]);
     let mut shell = std::process::Command::new("sh");

@@ -2,7 +2,7 @@
 
 use crate::container::fit::has_cgroups;
 use crate::container::kind::Kind;
-use crate::shimmed::{Judge, enforced, gap, hidden_at_start};
+use crate::shimmed::{Judge, enforced, gap, hidden_at_start, protected_by};
 use polder_engine::{EngineClass, Fit, Verdict};
 use polder_facts::{Gap, Guarantee, HostFacts, Origin};
 use polder_plan::Plan;
@@ -13,7 +13,7 @@ pub(in crate::container) fn fit(kind: Kind, runtime: &str, plan: &Plan, host: &H
     let kernel = format!("the kernel of the runtime `{runtime}`");
     let mut verdicts = BTreeMap::from([
         (Guarantee::Fs, enforced(format!("a container in {kernel}, with nothing but what is mounted in it"))),
-        (Guarantee::Protect, protect(plan, runtime)),
+        (Guarantee::Protect, protect(plan)),
         (Guarantee::SecondLayer, second_layer(runtime)),
         (Guarantee::Net, net(plan, &kernel)),
         (Guarantee::Ipc, enforced(format!("{kernel}, in which nothing of the host's is, no host sockets in view"))),
@@ -34,18 +34,8 @@ fn another(runtime: &str) -> Option<String> {
     Some(format!("a runtime on this kernel, such as `runc`, instead of `{runtime}`"))
 }
 
-fn protect(plan: &Plan, runtime: &str) -> Verdict {
-    let by = "read-only mounts and pinned parents";
-    // Those of one directory are set aside at the end, those of every directory nobody looks for.
-    let in_every = plan.files.reserved.iter().find(|reserved| reserved.directory.is_none());
-    if let Some(reserved) = in_every.or(plan.files.reserved.first()) {
-        let later = if in_every.is_some() { "" } else { ", and are set aside only when the run has ended" };
-        let reason = format!(
-            "`{}` ({}) and other names that do not exist yet can be made in `{runtime}`{later}",
-            reserved.name, reserved.origin
-        );
-        return Verdict::Weaker { by: by.to_owned(), gap: gap(reason, another(runtime)) };
-    }
+fn protect(plan: &Plan) -> Verdict {
+    let by = protected_by(plan);
     match plan.files.partial_patterns.first() {
         None => enforced(format!("{by}{}", hidden_at_start(plan))),
         Some(pattern) => {

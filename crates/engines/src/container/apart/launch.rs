@@ -1,7 +1,7 @@
 //! From a judged plan to a run in another kernel. Thin: everything was decided before.
 
 use super::life::Container;
-use super::lower::{From, Host, Mounted, Setting, bounds, errand, mounts, request, sweeping};
+use super::lower::{From, Host, Mounted, Setting, bounds, errand, mounts, request};
 use super::run::ApartRun;
 use super::seen::{Doubt, Expected, judge};
 use super::streams::{Ear, Voice};
@@ -12,7 +12,7 @@ use crate::container::owner;
 use crate::container::place::Place;
 use crate::container::program::own_program;
 use crate::container::ready::Ready;
-use crate::shimmed::{Sweeper, c, describe, setup};
+use crate::shimmed::{c, describe, setup};
 use polder_engine::{Fitted, LaunchError, LaunchFailure, Lookout};
 use polder_sys::inmate::{FileSeen, Frame, Look, Seen, Tag};
 use polder_sys::{Errno, Located, SpawnError, Terminal};
@@ -78,7 +78,6 @@ pub(in crate::container) fn launch(
     let setting = Setting { kind, image: &image.name, runtime, labels: &labels, bounds, mounts: &mounts };
     let request = request(plan, &setting);
     // Whatever must not stay is set aside, also where something fails from here on.
-    let sweeper = Sweeper::new(&Arc::new(sweeping(plan)));
     let (container, attached) = Container::start(client, kind, &request, bounds, place)?;
     if let Some(signal) = lookout.interrupted() {
         return Err(LaunchError { failure: LaunchFailure::Interrupted(signal), remedy: None });
@@ -96,7 +95,7 @@ pub(in crate::container) fn launch(
         }
         Frame { bytes, .. } => return Err(failed(&bytes)),
     }
-    let run = ApartRun::new(container, voice, ear, stdio, sweeper, kept).map_err(|error| setup(error, None))?;
+    let run = ApartRun::new(container, voice, ear, stdio, kept).map_err(|error| setup(error, None))?;
     Ok(Box::new(run))
 }
 

@@ -6,7 +6,7 @@ use crate::container::lower::filled_in;
 use crate::shimmed::{allowance, has_private_home, inside_of, relative};
 use polder_engine::Fitted;
 use polder_facts::GuestPath;
-use polder_plan::{ALLOWANCE, Configuration, MaskKind, Plan, Reserved, Swept};
+use polder_plan::{ALLOWANCE, Configuration, MaskKind, Plan};
 use polder_policy::Access;
 use polder_sys::cgroup::Bounds;
 use polder_sys::inmate::{self, Errand};
@@ -119,26 +119,6 @@ fn on_host(plan: &Plan, path: &GuestPath) -> (PathBuf, bool) {
     let host = shown.host.as_path();
     let host = if below.as_os_str().is_empty() { host.to_owned() } else { host.join(below) };
     (host, shown.access == Access::ReadOnly)
-}
-
-/// The plan in which names that must not come into being are set aside at the end: nobody watches for them in time.
-pub(in crate::container) fn sweeping(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    let below = |reserved: &Reserved| {
-        let directory = reserved.directory.as_ref()?;
-        let shown = plan.files.shown.iter().filter(|shown| directory.is_within(&shown.guest));
-        let shown = shown.max_by_key(|shown| shown.guest.as_path().components().count())?;
-        Some(Swept {
-            tree: shown.host.clone(),
-            relative: directory.as_path().strip_prefix(shown.guest.as_path()).ok()?.join(&reserved.name),
-            path: directory.join(&reserved.name).ok()?,
-            only_with: Vec::new(),
-            origin: reserved.origin.clone(),
-        })
-    };
-    let more: Vec<Swept> = plan.files.reserved.iter().filter_map(below).collect();
-    plan.files.swept.extend(more);
-    plan
 }
 
 /// What must hold for the container. Processes are counted inside: the runtime has threads of its own on the host.

@@ -19,4 +19,3 @@ mod streams;
 
 pub(super) use fit::fit;
 pub(super) use launch::{Services, launch};
-pub(super) use lower::sweeping;

@@ -3,7 +3,6 @@
 
 use super::life::Container;
 use super::streams::{Drain, Ear, Voice, fill};
-use crate::shimmed::{SweepOutcome, Sweeper};
 use polder_engine::{Ended, Finished, Parting, Report, Running};
 use polder_facts::LimitKind;
 use polder_sys::inmate::{Done, Frame, Tag, Window, receive};
@@ -50,7 +49,6 @@ pub(super) struct ApartRun {
     window: Arc<Window>,
     killed: AtomicBool,
     out_of_memory: bool,
-    sweeper: Sweeper,
     /// Held until nothing is left.
     _kept: Option<OwnedFd>,
 }
@@ -62,7 +60,6 @@ impl ApartRun {
         voice: Voice,
         ear: Ear,
         [input, output, errors]: [OwnedFd; 3],
-        sweeper: Sweeper,
         kept: Option<OwnedFd>,
     ) -> io::Result<Self> {
         let (bell, rings) = UnixStream::pair()?;
@@ -84,7 +81,6 @@ impl ApartRun {
             window,
             killed: AtomicBool::new(false),
             out_of_memory: false,
-            sweeper,
             _kept: kept,
         })
     }
@@ -156,7 +152,7 @@ impl Running for ApartRun {
     }
 
     fn finish(self: Box<Self>, _: Parting) -> Finished {
-        let Self { container, ear, input, window, out_of_memory, mut sweeper, _kept, .. } = *self;
+        let Self { container, ear, input, window, out_of_memory, _kept, .. } = *self;
         let remains = container.remains();
         drop((ear, container));
         window.close();
@@ -164,8 +160,7 @@ impl Running for ApartRun {
             drop(stop);
             let _ = filling.join();
         }
-        let SweepOutcome { violations, not_set_aside } = sweeper.sweep();
         let limit = out_of_memory.then_some(LimitKind::Memory);
-        Finished { limit, violations, warnings: remains.take(), not_set_aside }
+        Finished { limit, violations: Vec::new(), warnings: remains.take() }
     }
 }

@@ -5,7 +5,7 @@ use crate::shimmed::testing::{cow, layers, linux_host, much, text};
 use expect_test::{ExpectFile, expect_file};
 use polder_facts::{Guarantee, HostFacts, Mechanism, Origin, Probe, Sourced};
 use polder_policy::{Policy, built_in};
-use polder_sys::{Access, Identity, Source, Step};
+use polder_sys::{Access, Filtered, Identity, Source, Step};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -140,18 +140,18 @@ fn a_gap_that_was_accepted_leaves_its_layer_out_and_no_other() {
     let mut policy = built_in();
     policy.accept = vec![Sourced::new(Guarantee::Syscalls, Origin::Api)];
     let lowered = lower(&fitted(&policy, without), None, None);
-    assert!(lowered.inside.filter.is_none() && lowered.inside.landlock.is_some());
+    assert!(lowered.inside.filter == Filtered::No && lowered.inside.landlock.is_some());
 
     let mut without = linux_host(1000);
     without.mechanisms.insert(Mechanism::Landlock, fails.clone());
     without.landlock_abi = 0;
     policy.accept = vec![Sourced::new(Guarantee::SecondLayer, Origin::Api)];
     let lowered = lower(&fitted(&policy, without), None, None);
-    assert!(lowered.inside.filter.is_some() && lowered.inside.landlock.is_none());
+    assert!(lowered.inside.filter == Filtered::Yes && lowered.inside.landlock.is_none());
 
     // Accepting what is not missing changes nothing.
     let lowered = lower(&fitted(&policy, linux_host(1000)), None, None);
-    assert!(lowered.inside.filter.is_some() && lowered.inside.landlock.is_some());
+    assert!(lowered.inside.filter == Filtered::Yes && lowered.inside.landlock.is_some());
 
     let mut without = linux_host(0);
     without.mechanisms.insert(Mechanism::IdmappedMounts, fails);

@@ -62,8 +62,7 @@ fn meant(rules: &BTreeMap<u32, Rule>, unknown: Verdict, number: u32, args: [u64;
 
 #[test]
 fn the_program_says_what_the_rules_say_for_every_number() {
-    let rules =
-        super::super::syscalls::rules(super::super::syscalls::Guarded::No, super::super::syscalls::Observe::Off);
+    let rules = super::super::syscalls::rules(super::super::syscalls::Observe::Off);
     let unknown = Verdict::Errno(libc::ENOSYS as u16);
     let program = compile(ARCH, &rules, unknown);
     let values =
@@ -86,8 +85,7 @@ fn the_program_says_what_the_rules_say_for_every_number() {
 
 #[test]
 fn another_architecture_ends_the_process() {
-    let rules =
-        super::super::syscalls::rules(super::super::syscalls::Guarded::No, super::super::syscalls::Observe::Off);
+    let rules = super::super::syscalls::rules(super::super::syscalls::Observe::Off);
     let program = compile(ARCH, &rules, Verdict::Allow);
     assert_eq!(run(&program, 0x4000_0003, 5, [0; 6]), Verdict::Kill);
 }

@@ -47,12 +47,8 @@ fn inside() -> Inside {
             abi: 7,
             rules: vec![LandlockRule { path: c("/"), access: Access::ReadOnly, missing: Missing::Fail }],
         }),
-        filter: Some(Guarded::Yes),
+        filter: Filtered::Yes,
         observe: None,
-        reserved: vec![
-            Reserved { directory: None, name: c(".env") },
-            Reserved { directory: Some(c("/ws")), name: c(".git") },
-        ],
         swept: vec![Swept {
             tree: c("/ws"),
             parent: c("."),
@@ -94,7 +90,6 @@ fn what_was_written_is_what_is_read() {
     assert_eq!(text(end.steps.iter()), text(finish.steps.iter()));
     let command = image.inside.command;
     assert_eq!(text(image.inside.rlimits.iter()), text(inside.rlimits.iter()));
-    assert_eq!(text(image.inside.reserved.iter()), text(inside.reserved.iter()));
     assert_eq!(image.inside.filter, inside.filter);
     let landlock = image.inside.landlock.expect("it has a second layer");
     assert_eq!(text(landlock.rules.iter()), text(inside.landlock.expect("made above").rules.iter()));

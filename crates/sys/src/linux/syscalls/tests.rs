@@ -1,20 +1,12 @@
 use super::*;
 use std::fmt::Write;
 
-const PROGRAMS: [(&str, Guarded, Observe); 6] = [
-    ("plain", Guarded::No, Observe::Off),
-    ("cheap", Guarded::No, Observe::Cheap),
-    ("exact", Guarded::No, Observe::Exact),
-    ("guarded", Guarded::Yes, Observe::Off),
-    ("guarded_cheap", Guarded::Yes, Observe::Cheap),
-    ("guarded_exact", Guarded::Yes, Observe::Exact),
-];
+const PROGRAMS: [(&str, Observe); 3] = [("plain", Observe::Off), ("cheap", Observe::Cheap), ("exact", Observe::Exact)];
 
 /// The committed programs are what the rules compile to. `POLDER_TEST_BLESS=1 cargo test -p polder-sys` writes them anew.
 #[test]
 fn compiled_programs_are_up_to_date() {
-    let stale =
-        PROGRAMS.iter().any(|(_, guarded, observe)| program(*guarded, *observe) != compile_rules(*guarded, *observe));
+    let stale = PROGRAMS.iter().any(|(_, observe)| program(*observe) != compile_rules(*observe));
     if std::env::var_os("POLDER_TEST_BLESS").is_some() {
         let arch = std::env::consts::ARCH;
         let file = format!("{}/src/linux/syscalls/compiled_{arch}.rs", env!("CARGO_MANIFEST_DIR"));
@@ -29,11 +21,11 @@ fn source() -> String {
     let mut text = "//! Generated from the rules in `syscalls.rs`; a test says when it is stale.\n\n\
                     use crate::linux::filter::{Instruction, op};\n"
         .to_owned();
-    for (name, guarded, observe) in PROGRAMS {
+    for (name, observe) in PROGRAMS {
         let constant = name.to_uppercase();
         let _ = write!(text, "\npub(super) const fn {name}() -> &'static [Instruction] {{\n    {constant}\n}}\n");
         let _ = write!(text, "\nconst {constant}: &[Instruction] = &[\n");
-        for instruction in compile_rules(guarded, observe) {
+        for instruction in compile_rules(observe) {
             let (code, jt, jf, k) = instruction.parts();
             let _ = writeln!(text, "    op({code:#04x}, {jt}, {jf}, {k:#x}),");
         }
@@ -46,31 +38,28 @@ fn source() -> String {
 /// notified is either looked at or refused by its number.
 #[test]
 fn an_observer_changes_no_verdict_into_a_yes() {
-    for guarded in [Guarded::No, Guarded::Yes] {
-        let without = rules(guarded, Observe::Off);
-        for observe in [Observe::Cheap, Observe::Exact] {
-            let with = rules(guarded, observe);
-            assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
-            for (number, rule) in &with {
-                if let (Rule::Always(Verdict::Allow), before) = (rule, &without[number]) {
-                    assert_eq!(before, rule, "{number}");
-                }
-                let notified = match rule {
-                    Rule::Always(verdict) => *verdict == Verdict::Notify,
-                    Rule::Tests { tests, otherwise } => {
-                        *otherwise == Verdict::Notify || tests.iter().any(|test| test.verdict == Verdict::Notify)
-                    }
-                };
-                let number = i64::from(*number);
-                let guards = guarded == Guarded::Yes && matches!(number, libc::SYS_bind | libc::SYS_umask);
-                if notified && !guards {
-                    assert_ne!(is_watched(number), refused_with(number).is_some(), "{number}");
-                }
+    let without = rules(Observe::Off);
+    for observe in [Observe::Cheap, Observe::Exact] {
+        let with = rules(observe);
+        assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
+        for (number, rule) in &with {
+            if let (Rule::Always(Verdict::Allow), before) = (rule, &without[number]) {
+                assert_eq!(before, rule, "{number}");
             }
-            for number in REFUSED.iter().chain(REFUSED_BY_ARCH) {
-                assert!(!is_watched(*number) && refused_with(*number) == Some(libc::EPERM), "{number}");
-                assert!(name_of(*number).is_some(), "{number} has no name");
+            let notified = match rule {
+                Rule::Always(verdict) => *verdict == Verdict::Notify,
+                Rule::Tests { tests, otherwise } => {
+                    *otherwise == Verdict::Notify || tests.iter().any(|test| test.verdict == Verdict::Notify)
+                }
+            };
+            let number = i64::from(*number);
+            if notified {
+                assert_ne!(is_watched(number), refused_with(number).is_some(), "{number}");
             }
+        }
+        for number in REFUSED.iter().chain(REFUSED_BY_ARCH) {
+            assert!(!is_watched(*number) && refused_with(*number) == Some(libc::EPERM), "{number}");
+            assert!(name_of(*number).is_some(), "{number} has no name");
         }
     }
 }
@@ -86,8 +75,8 @@ fn no_call_is_both_allowed_and_refused() {
 }
 
 /// The filter with every arm of `observe`, and the listener's errno where the filter notifies.
-fn verdict(number: i64, args: [u64; 6], guarded: Guarded, observe: Observe) -> Verdict {
-    let program = compile_rules(guarded, observe);
+fn verdict(number: i64, args: [u64; 6], observe: Observe) -> Verdict {
+    let program = compile_rules(observe);
     match crate::linux::filter::tests::run(&program, ARCH, number as u32, args) {
         Verdict::Notify => refusal(number, &args).map_or(Verdict::Notify, |errno| Verdict::Errno(errno as u16)),
         other => other,
@@ -96,7 +85,7 @@ fn verdict(number: i64, args: [u64; 6], guarded: Guarded, observe: Observe) -> V
 
 #[test]
 fn sockets_outside_of_the_list_are_refused() {
-    let programs = [Observe::Off, Observe::Cheap].map(|observe| compile_rules(Guarded::No, observe));
+    let programs = [Observe::Off, Observe::Cheap].map(compile_rules);
     let verdict = |program: &[Instruction], number: i64, args: [u64; 6]| match crate::linux::filter::tests::run(
         program,
         ARCH,
@@ -142,27 +131,22 @@ fn core_limit_can_be_read_and_not_set() {
         (libc::SYS_setrlimit, [core, 0x7000, 0, 0, 0, 0], NOTHING),
         (libc::SYS_setrlimit, [7, 0x7000, 0, 0, 0, 0], Verdict::Allow),
     ] {
-        assert_eq!(verdict(number, args, Guarded::No, Observe::Off), expected, "{number} {args:x?}");
+        assert_eq!(verdict(number, args, Observe::Off), expected, "{number} {args:x?}");
     }
 }
 
 #[test]
-fn nested_sandboxes_that_the_listener_would_pass_are_refused() {
+fn tracers_that_the_listener_would_pass_are_refused() {
     let seccomp = u64::from(libc::PTRACE_O_TRACESECCOMP as u32);
-    let disabled = Verdict::Errno(libc::EOPNOTSUPP as u16);
     for observe in [Observe::Off, Observe::Cheap, Observe::Exact] {
         for number in [444, 445, 446] {
-            assert_eq!(verdict(number, [0; 6], Guarded::Yes, observe), disabled, "{number} {observe:?}");
-            assert_eq!(rules(Guarded::No, observe)[&(number as u32)], Rule::Always(Verdict::Allow));
+            assert_eq!(rules(observe)[&number], Rule::Always(Verdict::Allow), "a nested Landlock domain is welcome");
         }
-        for guarded in [Guarded::Yes, Guarded::No] {
-            let is_heard = guarded == Guarded::Yes || observe != Observe::Off;
-            let expected = if is_heard { EINVAL } else { Verdict::Allow };
-            for request in [0x4200, 0x4206] {
-                let asked = |data| verdict(libc::SYS_ptrace, [request, 9, 0, data, 0, 0], guarded, observe);
-                assert_eq!(asked(seccomp | 1), expected, "{request:x} {guarded:?} {observe:?}");
-                assert_eq!(asked(1), Verdict::Allow, "{request:x} {guarded:?} {observe:?}");
-            }
+        let expected = if observe == Observe::Off { Verdict::Allow } else { EINVAL };
+        for request in [0x4200, 0x4206] {
+            let asked = |data| verdict(libc::SYS_ptrace, [request, 9, 0, data, 0, 0], observe);
+            assert_eq!(asked(seccomp | 1), expected, "{request:x} {observe:?}");
+            assert_eq!(asked(1), Verdict::Allow, "{request:x} {observe:?}");
         }
     }
 }
@@ -184,7 +168,7 @@ fn requests_that_reach_others_are_refused() {
         (libc::SYS_ioprio_set, [1, 0, 0, 0, 0, 0], Verdict::Allow),
     ] {
         for observe in [Observe::Off, Observe::Exact] {
-            assert_eq!(verdict(number, args, Guarded::No, observe), expected, "{number} {args:x?}");
+            assert_eq!(verdict(number, args, observe), expected, "{number} {args:x?}");
         }
     }
 }

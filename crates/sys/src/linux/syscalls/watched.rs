@@ -113,10 +113,6 @@ pub(in crate::linux) fn refused_with(number: i64) -> Option<i32> {
     match number {
         libc::SYS_clone | libc::SYS_unshare => Some(libc::EPERM),
         libc::SYS_socket | libc::SYS_socketpair => Some(libc::EAFNOSUPPORT),
-        // Notified only where names are guarded.
-        libc::SYS_landlock_create_ruleset | libc::SYS_landlock_add_rule | libc::SYS_landlock_restrict_self => {
-            Some(libc::EOPNOTSUPP)
-        }
         _ => (REFUSED.contains(&number) || REFUSED_BY_ARCH.contains(&number)).then_some(libc::EPERM),
     }
 }
@@ -228,9 +224,6 @@ const NAMES: &[(i64, &str)] = &[
     (libc::SYS_unshare, "unshare"),
     (libc::SYS_socket, "socket"),
     (libc::SYS_socketpair, "socketpair"),
-    (libc::SYS_landlock_create_ruleset, "landlock_create_ruleset"),
-    (libc::SYS_landlock_add_rule, "landlock_add_rule"),
-    (libc::SYS_landlock_restrict_self, "landlock_restrict_self"),
     (libc::SYS_mount, "mount"),
     (libc::SYS_umount2, "umount2"),
     (libc::SYS_pivot_root, "pivot_root"),

@@ -57,21 +57,6 @@ fn what_is_hidden_and_protected_is_a_mount_of_the_container() {
 }
 
 #[test]
-fn a_name_that_must_not_come_into_being_is_set_aside_at_the_end() {
-    let mut policy = policy();
-    policy.protect.push(Sourced::new(PathPattern("new/file".to_owned()), Origin::Api));
-    let fitted = fitted(&Containers::DOCKER, &policy, linux_host(1000));
-    assert!(!fitted.plan().files.reserved.is_empty(), "the control");
-    let plan = sweeping(fitted.plan());
-    let swept = |path: &str| plan.files.swept.iter().find(|swept| swept.path.as_path() == Path::new(path));
-    let set_aside = swept("/home/u/repo/polder.yaml").expect("what the next run would obey");
-    assert_eq!(
-        (set_aside.tree.as_path(), set_aside.relative.as_path()),
-        (Path::new("/home/u/repo"), Path::new("polder.yaml"))
-    );
-}
-
-#[test]
 fn a_request_gives_no_right_and_tells_no_variable() {
     for uid in [0, 1000] {
         let mut policy = policy();
@@ -120,7 +105,6 @@ fn every_gap_is_said_and_nothing_starts_without_a_word() {
         assert!(said.contains(words), "{words}: {said}");
     };
     refused(&|policy| policy.accept.clear(), "no Landlock in `runsc`");
-    refused(&|policy| policy.accept.clear(), "names that do not exist yet can be made in `runsc`");
     refused(&|policy| policy.network.value = Network::of(NetworkMode::Full), "has no network");
     refused(&|policy| policy.observe = Sourced::new(polder_policy::Observe::Exact, Origin::Api), "observe: off");
     refused(&|policy| policy.workspace.value.mode = polder_policy::WorkspaceMode::Cow, "layer of this kernel's");

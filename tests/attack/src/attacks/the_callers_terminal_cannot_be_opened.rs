@@ -1,4 +1,4 @@
-//! `/dev/tty` is the terminal of whoever opens it, and the guard was born in the caller's session.
+//! `/dev/tty` is the terminal of the process that opens it, and the shim was born in the session of its caller.
 
 use crate::answer::Answer;
 use crate::attack::Attack;
@@ -8,8 +8,8 @@ use std::path::Path;
 
 pub(crate) const ATTACK: Attack = Attack {
     id: "T034d",
-    name: "the_guard_does_not_open_the_callers_terminal",
-    holds: "the caller's terminal is not opened for the command, by any spelling of the call",
+    name: "the_callers_terminal_cannot_be_opened",
+    holds: "the command cannot open the terminal of the caller, by any spelling of the call",
     bait: |stage| {
         let terminal = polder_sys::attempt::take_terminal();
         // The second stage of one attack is in the session of the first.
