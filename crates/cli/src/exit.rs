@@ -1,10 +1,10 @@
 //! How polder ends when the command did not: one clear message on stderr, and 125.
 
 use crate::args::Cli;
+use crate::put::{Own, put};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Polder could not do its part.
@@ -41,13 +41,14 @@ impl<E: std::error::Error> From<E> for Failure {
 pub(crate) fn failed(failure: &Failure) -> ExitCode {
     // Faults and remedies have lines of their own. None of them begins as a message of polder's does.
     let lines = printable(&failure.0).replace("\npolder:", "\n  polder:");
-    let _ = writeln!(std::io::stderr(), "polder: {lines}");
+    // Best effort: stderr may be closed, or its reader may not read.
+    let _ = put(Own::Stderr, format!("polder: {lines}\n").as_bytes());
     ExitCode::from(FAILED)
 }
 
 /// One message of polder's own, on one line. Nobody listening is not an error.
 pub(crate) fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "polder: {}", on_one_line(message));
+    let _ = put(Own::Stderr, format!("polder: {}\n", on_one_line(message)).as_bytes());
 }
 
 /// The same as [`printable`], on one line: what a command chose must not begin a line that polder seems to say.

@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod grant;
 mod learn;
+mod put;
 mod render;
 mod run;
 mod service;

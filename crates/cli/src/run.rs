@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, say};
+use crate::put::wait_until;
 use crate::render::progress::ProgressLine;
 use crate::render::{json, text};
 use crate::service::{self, Asked};
@@ -22,6 +23,7 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Lines that are printed about a run when it is over, also those about what was blocked.
 pub(crate) const LINES_MAX: usize = 5;
@@ -179,6 +181,8 @@ pub(crate) fn carry_out(
     } else {
         (relayed()?, Vec::new())
     };
+    let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
+    wait_until(timeout.and_then(|span| Instant::now().checked_add(span.0)));
     let mut teller = Teller { json, outlets: &outlets, line: ProgressLine::new(), changes: None };
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     let plan = Arc::clone(chosen.fitted.plan());
@@ -190,19 +194,40 @@ pub(crate) fn carry_out(
     }
     let mut redaction = secrets.redaction();
     let sink = &mut |event| {
+        // The watch has taken the signal, so that it waits for no look of ours any more.
+        if signals.is_asked() {
+            wait_until(Some(Instant::now()));
+        }
         redaction.pass(event).into_iter().try_for_each(|event| {
             noting.hear(&event);
             teller.tell(event)
         })
     };
-    let supervision = Supervision { signals: Some(signals), ahead, session: None, parting, outlets: &outlets, sink };
+    let supervision = Supervision {
+        signals: Some(signals),
+        ahead,
+        session: None,
+        parting,
+        outlets: &outlets,
+        has_room: &|| true,
+        sink,
+    };
     let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
+    hurry(&ended, signals);
     // Best effort: stderr may be closed.
     let _ = teller.line.clear();
     let recorded = entry.end(&ended).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let violations = noting.violations().to_vec();
     keep(noting, &ended);
     Ok(Over { plan, outcome: ended?, violations, changes: teller.changes, recorded })
+}
+
+/// Lets the words about a run that polder itself has ended wait for no reader.
+pub(crate) fn hurry(ended: &Result<Outcome, RunError>, signals: &Signals) {
+    let is_ended = |outcome: &Outcome| matches!(outcome.ending, Ending::TimedOut | Ending::Interrupted(_));
+    if signals.is_asked() || ended.as_ref().is_ok_and(is_ended) {
+        wait_until(Some(Instant::now()));
+    }
 }
 
 /// Keeps what there is to explain of a run. A record is a help: the run is over, and did what it did without it.

@@ -4,7 +4,7 @@ use crate::args::{PolicyArgs, ShellArgs};
 use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::text;
-use crate::run::{LINES_MAX, code, keep, signals_of_a_run};
+use crate::run::{LINES_MAX, code, hurry, keep, signals_of_a_run};
 use polder::{Begun, EventKind, Streams, Supervision};
 use polder_sys::terminal;
 use polder_sys::wait::{self, Signals};
@@ -68,6 +68,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
             session: None,
             parting: polder_run::Parting::Leave,
             outlets: &[],
+            has_room: &|| true,
             sink: &mut |event| {
                 for event in redaction.pass(event) {
                     noting.hear(&event);
@@ -84,6 +85,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
         },
     );
     drop(inside);
+    hurry(&result, &signals);
     // Our own words come after the terminal is as it was.
     let _ = line.clear();
     warnings.iter().for_each(|text| say(&format!("warning: {text}")));

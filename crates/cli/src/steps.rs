@@ -10,6 +10,7 @@ mod summary;
 
 use crate::args::StepsArgs;
 use crate::exit::{Failure, printable, say};
+use crate::put::{Own, put};
 use crate::render::json;
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
@@ -18,7 +19,7 @@ use polder_sys::wait::{self, Signals};
 use serde_json::{Value, json};
 use show::Show;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::ops::ControlFlow;
 
 pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
@@ -97,7 +98,7 @@ fn inputs(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    tolerate_closed(writeln!(io::stdout().lock(), "{text}")).map_err(Failure::from)
+    tolerate_closed(put(Own::Stdout, format!("{text}\n").as_bytes())).map_err(Failure::from)
 }
 
 /// With nothing in it that speaks to a terminal or to a runner: reasons and paths are words of others.
@@ -177,7 +178,7 @@ fn tell_json(event: &StepEvent<'_>) -> io::Result<()> {
             object
         }
     };
-    writeln!(io::stdout().lock(), "{}", escaped(&line.to_string()))
+    put(Own::Stdout, format!("{}\n", escaped(&line.to_string())).as_bytes())
 }
 
 fn result_json(result: &StepResult) -> Value {

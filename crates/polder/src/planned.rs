@@ -161,8 +161,9 @@ impl Planned {
         let sink = &mut |event| {
             redaction.pass(event).into_iter().flat_map(|event| warnings.pass(event)).try_for_each(&mut *told)
         };
+        let (outlets, has_room) = (&[], &|| true);
         let supervision =
-            Supervision { signals: None, ahead: None, session, parting: Parting::Wait, outlets: &[], sink };
+            Supervision { signals: None, ahead: None, session, parting: Parting::Wait, outlets, has_room, sink };
         let ended = entry.span().in_scope(|| polder_run::run(chosen, streams, supervision));
         if let Some(warning) = entry.end(&ended)?.and_then(|text| warnings.warning(text)) {
             // The run is over: whether anybody listens any more does not matter.

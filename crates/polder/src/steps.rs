@@ -16,7 +16,9 @@ use polder_plan::filter_environment;
 use polder_policy::{EnvRules, Fault, Faults, Policy, STEPS_AT_ONCE, Trust, resolve_step, steps};
 use polder_run::{Parting, Session, Streams, Supervision};
 use polder_secrets::Keeper;
-use polder_steps::{Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, Task, Told, Work, go, works};
+use polder_steps::{
+    Crew, Graph, Node, Output, Rendered, Schedule, Scope, Status, StepLink, Task, Told, Work, go, works,
+};
 use polder_sys::wait::{self, Signals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -434,7 +436,7 @@ impl<'a> Crew<'a, Message> for Doing<'a, '_> {
             Ok(rendered) => rendered,
             Err(error) => return Task::Ended(Status::Broken(error.0)),
         };
-        Task::Run(Box::new(move |signals, tell| this.run_one(step, rendered, signals, tell)))
+        Task::Run(Box::new(move |link, tell| this.run_one(step, rendered, link, tell)))
     }
 
     fn hear(&mut self, told: Told<'_, Message>) -> ControlFlow<()> {
@@ -475,17 +477,17 @@ impl PlannedSteps {
         &self,
         step: &PlannedStep,
         rendered: Rendered,
-        signals: &Signals,
+        link: StepLink<'_>,
         tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Status {
         if step.services.is_empty() {
-            return self.run_command(step, rendered, &self.around.session, signals, tell);
+            return self.run_command(step, rendered, &self.around.session, link, tell);
         }
         std::thread::scope(|threads| {
             let session = Session::new();
             let mut attended = Attended::in_session(session.clone());
-            let status = match attended.start(threads, &step.services, &self.around, signals) {
-                Ok(()) => self.run_command(step, rendered, &session, signals, tell),
+            let status = match attended.start(threads, &step.services, &self.around, link.signals) {
+                Ok(()) => self.run_command(step, rendered, &session, link, tell),
                 Err(status) => return status,
             };
             let ended = attended.end();
@@ -505,7 +507,7 @@ impl PlannedSteps {
         step: &PlannedStep,
         rendered: Rendered,
         session: &Session,
-        signals: &Signals,
+        link: StepLink<'_>,
         tell: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Status {
         let policy = with_values(&step.policy, &rendered);
@@ -522,7 +524,7 @@ impl PlannedSteps {
             let words = words(&rendered);
             let sink = &mut |event| tell(Message::Event(event));
             let what = (&policy, words.as_slice(), &self.around.recorder, Ends::ByItself);
-            carry_out(&self.around, what, session, (stdin, signals), sink)
+            carry_out(&self.around, what, session, (stdin, link.signals, &|| link.has_room()), sink)
         });
         match outcome {
             Ok(outcome) => {
@@ -549,7 +551,7 @@ fn carry_out(
     Around { root, start, environment, recorder: _, keeper, session: _ }: &Around,
     (policy, words, recorder, ends): (&Policy, &[OsString], &Recorder, Ends),
     session: &Session,
-    (stdin, signals): (OwnedFd, &Signals),
+    (stdin, signals, has_room): (OwnedFd, &Signals, &dyn Fn() -> bool),
     tell: &mut dyn FnMut(Event) -> ControlFlow<()>,
 ) -> Result<Outcome, Error> {
     let Placed { policy: placed, secrets } = credentials::placed(policy, keeper, environment)?;
@@ -565,8 +567,9 @@ fn carry_out(
         })
     };
     let session = Some(session.clone());
+    let signals = Some(signals);
     let supervision =
-        Supervision { signals: Some(signals), ahead: None, session, parting: Parting::Wait, outlets: &[], sink };
+        Supervision { signals, ahead: None, session, parting: Parting::Wait, outlets: &[], has_room, sink };
     let mut ended = entry.span().in_scope(|| polder_run::run(chosen, Streams::Events { stdin }, supervision));
     if let Ok(Outcome { ending: ending @ Ending::Signalled(wait::TERMINATE), .. }) = &mut ended
         && ends == Ends::WhenAsked

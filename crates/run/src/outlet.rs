@@ -4,12 +4,13 @@
 //! allows that, and where it does not, no write is larger than the kernel takes without waiting.
 
 use polder_sys::streams::{self, Direction, StreamKind};
+use polder_sys::wait;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Bytes that wait for a reader before polder takes more from the command.
 const PENDING_BYTES_MAX: usize = 64 * 1024;
@@ -108,6 +109,9 @@ impl Outlet {
     /// Writes what the reader takes now of what is pending.
     pub(crate) fn flush(&mut self) {
         while self.is_open() && self.pending_bytes() > 0 {
+            if self.step_bytes != usize::MAX && !self.takes_a_step() {
+                break;
+            }
             let rest = &self.pending[self.written..];
             let step = &rest[..rest.len().min(self.step_bytes)];
             let put = match self.kind {
@@ -120,15 +124,17 @@ impl Outlet {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => self.fail(error),
             }
-            // Only a new look says whether such a descriptor takes a second step without waiting.
-            if self.step_bytes != usize::MAX {
-                break;
-            }
         }
         if self.pending_bytes() == 0 || !self.is_open() {
             self.pending.clear();
             self.written = 0;
         }
+    }
+
+    /// Whether a descriptor without a description of our own takes a step without waiting.
+    fn takes_a_step(&self) -> bool {
+        let look = wait::ready(&[Some((self.file.as_fd(), Direction::Write))], Some(Duration::ZERO));
+        look.is_ok_and(|ready| ready == [true])
     }
 
     /// Ends it for the reason that a call gave.
@@ -165,19 +171,20 @@ impl EventOutlet {
         Err(outlet.take_failure().unwrap_or_else(|| ErrorKind::BrokenPipe.into()))
     }
 
-    /// Waits until the reader has taken everything, or is gone, but not for long.
-    pub fn finish(&self, patience: Duration) -> io::Result<()> {
-        let deadline = Instant::now() + patience;
+    /// Waits until the reader has taken everything. `patience` says how long to wait each time; where
+    /// it says nothing, the reader counts as gone.
+    pub fn finish(&self, patience: &dyn Fn() -> Option<Duration>) -> io::Result<()> {
         let mut outlet = self.0.borrow_mut();
         while let Some(awaited) = outlet.awaited() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            polder_sys::wait::ready(&[Some(awaited)], Some(left))?;
+            let Some(span) = patience() else {
+                outlet.fail(ErrorKind::BrokenPipe.into());
+                outlet.flush();
+                return Err(ErrorKind::BrokenPipe.into());
+            };
+            wait::ready(&[Some(awaited)], Some(span))?;
             outlet.flush();
         }
-        Ok(())
+        outlet.take_failure().map_or(Ok(()), Err)
     }
 
     pub(crate) fn is_full(&self) -> bool {

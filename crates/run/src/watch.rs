@@ -36,6 +36,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const GRACE: Duration = Duration::from_secs(5);
 /// How long polder waits for a reader of output after it has ended a run.
 const DELIVERY: Duration = Duration::from_millis(250);
+/// How long a sink that has no room is left alone.
+const ROOM_LOOK: Duration = Duration::from_millis(10);
 /// Violations that are told one by one; the rest is counted.
 const VIOLATIONS_MAX: u64 = 1000;
 
@@ -51,6 +53,8 @@ pub struct Supervision<'a> {
     pub parting: Parting,
     /// Descriptors to which the sink writes: the command waits while their readers do not read.
     pub outlets: &'a [EventOutlet],
+    /// Whether the sink takes output without waiting: the command waits while it does not.
+    pub has_room: &'a dyn Fn() -> bool,
     /// Who is told what happens. Breaking off means that nobody listens any more: the command ends as if its pipe broke.
     pub sink: &'a mut dyn FnMut(Event) -> ControlFlow<()>,
 }
@@ -103,7 +107,7 @@ pub enum RunError {
 
 /// Starts a chosen engine and watches the run to its end.
 pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Result<Outcome, RunError> {
-    let Supervision { signals, ahead, session, parting, outlets, sink } = supervision;
+    let Supervision { signals, ahead, session, parting, outlets, has_room, sink } = supervision;
     let Chosen { engine, fitted, reason, passed_over: _, notices } = chosen;
     let mut teller = Teller::new(sink);
     let _ = teller.tell(EventKind::Starting { engine: engine.id().to_owned(), reason });
@@ -202,6 +206,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         filling,
         relay,
         outlets,
+        has_room,
         signals,
         // The command's time, not that of an image which has to be fetched first.
         deadline: timeout.map(|timeout| Instant::now() + timeout),
@@ -437,6 +442,7 @@ enum Cause {
 struct Watch<'a> {
     relay: Relay,
     outlets: &'a [EventOutlet],
+    has_room: &'a dyn Fn() -> bool,
     signals: Option<&'a Signals>,
     deadline: Option<Instant>,
     output_left: Option<u64>,
@@ -462,7 +468,8 @@ impl Watch<'_> {
         loop {
             let ready = {
                 let outlets: Vec<_> = self.outlets.iter().filter_map(EventOutlet::awaited).collect();
-                let streams = self.relay.awaited(!self.outlets.iter().any(EventOutlet::is_full));
+                let has_room = (self.has_room)() && !self.outlets.iter().any(EventOutlet::is_full);
+                let streams = self.relay.awaited(has_room);
                 let reads = [
                     Some(running.reports()),
                     self.signals.map(Signals::fd),
@@ -538,7 +545,8 @@ impl Watch<'_> {
         let now = Instant::now();
         let look = self.filling.as_ref().map(Filling::next);
         let names = self.names.as_ref().and_then(NewNames::due);
-        let next = [self.deadline, self.grace, look, names].into_iter().flatten().min();
+        let room = (!(self.has_room)()).then(|| now + ROOM_LOOK);
+        let next = [self.deadline, self.grace, look, names, room].into_iter().flatten().min();
         [next.map(|next| next.saturating_duration_since(now)), self.relay.next_look()].into_iter().flatten().min()
     }
 

@@ -6,17 +6,34 @@ use polder_sys::wait::{self, Passer, Signals};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
 /// How often a listener hears that time passes; also the longest that a signal waits.
 const TICK: Duration = Duration::from_millis(50);
-/// Messages that wait to be heard; whoever has more to tell waits.
+/// Messages that wait to be heard before a step takes no more output from its command.
 const MESSAGES_MAX: usize = 64;
 
+/// What a step's thread has of the thread that listens.
+#[derive(Clone, Copy, Debug)]
+pub struct StepLink<'a> {
+    /// Signals that ask the step to end.
+    pub signals: &'a Signals,
+    backlog: &'a AtomicUsize,
+}
+
+impl StepLink<'_> {
+    /// Whether the listener keeps up. Telling never waits for it: a step keeps its time, and hears
+    /// its signals, whatever the listener writes to.
+    pub fn has_room(&self) -> bool {
+        self.backlog.load(Ordering::Relaxed) < MESSAGES_MAX
+    }
+}
+
 /// What a thread does: it tells what happens, and ends when the signals ask for it.
-pub type Doing<'a, M> = Box<dyn FnOnce(&Signals, &mut dyn FnMut(M) -> ControlFlow<()>) -> Status + Send + 'a>;
+pub type Doing<'a, M> = Box<dyn FnOnce(StepLink<'_>, &mut dyn FnMut(M) -> ControlFlow<()>) -> Status + Send + 'a>;
 
 /// What a step does when its turn has come.
 pub enum Task<'a, M> {
@@ -58,7 +75,9 @@ pub fn go<'a, M: Send>(
     crew: &mut dyn Crew<'a, M>,
     signals: Option<&Signals>,
 ) -> io::Result<()> {
-    let (sender, receiver) = mpsc::sync_channel(MESSAGES_MAX);
+    let (sender, receiver) = mpsc::channel();
+    let backlog = AtomicUsize::new(0);
+    let backlog = &backlog;
     let mut passers: BTreeMap<usize, Passer> = BTreeMap::new();
     // Why everything has to end, if it has to.
     let mut asked: Option<i32> = None;
@@ -74,7 +93,9 @@ pub fn go<'a, M: Send>(
                                 passers.insert(place, passer);
                                 let _ = crew.hear(Told::Started(place));
                                 let sender = sender.clone();
-                                scope.spawn(move || work(place, task, &signals, &sender));
+                                scope.spawn(move || {
+                                    work(place, task, StepLink { signals: &signals, backlog }, &sender);
+                                });
                                 continue;
                             }
                             Err(error) => {
@@ -90,7 +111,10 @@ pub fn go<'a, M: Send>(
                 return Ok(());
             }
             let heard = match receiver.recv_timeout(TICK) {
-                Ok(Report::Message(place, message)) => crew.hear(Told::Message(place, message)),
+                Ok(Report::Message(place, message)) => {
+                    backlog.fetch_sub(1, Ordering::Relaxed);
+                    crew.hear(Told::Message(place, message))
+                }
                 Ok(Report::Ended(place, status)) => {
                     passers.remove(&place);
                     let status = match (status, asked) {
@@ -120,12 +144,15 @@ pub fn go<'a, M: Send>(
     })
 }
 
-fn work<M>(place: usize, task: Doing<'_, M>, signals: &Signals, sender: &SyncSender<Report<M>>) {
-    let mut tell = |message| match sender.send(Report::Message(place, message)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(()),
+fn work<M>(place: usize, task: Doing<'_, M>, link: StepLink<'_>, sender: &Sender<Report<M>>) {
+    let mut tell = |message| {
+        link.backlog.fetch_add(1, Ordering::Relaxed);
+        match sender.send(Report::Message(place, message)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     };
-    let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| task(signals, &mut tell)));
+    let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| task(link, &mut tell)));
     // A panic of ours is ours, and must neither pass as a success nor leave the others waiting.
     let status = status.unwrap_or_else(|_| Status::Broken("polder failed in the middle of the step".to_owned()));
     let _ = sender.send(Report::Ended(place, status));

@@ -17,7 +17,7 @@ mod status;
 mod template;
 mod work;
 
-pub use go::{Crew, Doing, Task, Told, go};
+pub use go::{Crew, Doing, StepLink, Task, Told, go};
 pub use graph::{Graph, Node};
 pub use schedule::{Decision, Schedule};
 pub use scope::{Output, Scope, ValueError, output_value};

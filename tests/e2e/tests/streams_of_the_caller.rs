@@ -143,6 +143,53 @@ fn timeout_with_a_reader_that_does_not_read_is_kept() {
 }
 
 #[test]
+fn timeout_with_messages_that_are_not_read_is_kept() {
+    let place = Place::new();
+    let reader = "i=0; while [ ! -s ../code ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; cat ../code";
+    let flood = "sh -c 'yes >&2'";
+    for (flags, command) in [("", flood), ("--output 1T", flood), ("", "sh -c 'yes >&2 & sleep 0.5; exit 3'")] {
+        place.write("code", "");
+        let run = format!("$POLDER run {flags} --timeout 1s -- {command} 2>&1 >/dev/null");
+        let said = place.sh(&format!("{{ {run}; echo $? >../code; }} | {{ {reader}; }}"));
+        assert!(["124\n", "3\n"].contains(&said.out.as_str()), "{flags} {command}: {said:?}");
+    }
+    // Without a timeout a signal ends the wait.
+    place.write("code", "");
+    let script = format!(
+        "export POLDER; {{ sh -c 'echo $$ >../pid; exec $POLDER run -- sh -c \"echo >begun; yes >&2\"' 2>&1 >/dev/null; \
+         echo $? >../code; }} | {{ i=0; while [ ! -e begun ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; \
+         kill $(cat ../pid); {reader}; }}"
+    );
+    let said = place.sh(&script);
+    assert_eq!(said.out, "143\n", "{said:?}");
+}
+
+#[test]
+fn timeout_of_a_step_whose_output_is_not_read_is_kept() {
+    let place = Place::new();
+    place.write(
+        "work/polder.yaml",
+        "steps:\n  flood: {type: command, exec: 'exec 3>held; yes', limits: {timeout: 1s}}\n",
+    );
+    // The command's end of the pipe closes when the command ends.
+    let script = |flags: &str| {
+        format!(
+            "export POLDER; rm -f held ../ended ../code; mkfifo held; (cat held >/dev/null; echo ended >../ended) & \
+             holder=$!; \
+             {{ sh -c 'echo $$ >../pid; exec $POLDER steps {flags}'; echo $? >../code; }} | {{ \
+             i=0; while [ ! -e ../ended ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; cat ../ended; \
+             kill $(cat ../pid); \
+             i=0; while [ ! -s ../code ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; \
+             test -s ../code && echo over; }}; kill $holder 2>/dev/null"
+        )
+    };
+    for flags in ["", "--json"] {
+        let said = place.sh(&script(flags));
+        assert_eq!(said.out, "ended\nover\n", "{flags}: {said:?}");
+    }
+}
+
+#[test]
 fn timeout_with_a_pipe_end_elsewhere_is_kept() {
     // A process outside holds the command's standard output: it was passed over a socket in the tree.
     let place = Place::new();

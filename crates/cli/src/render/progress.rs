@@ -2,9 +2,10 @@
 //! Where nobody watches there is no line.
 
 use crate::exit::on_one_line;
+use crate::put::{Own, put};
 use polder::Progress;
 use polder_sys::terminal;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsFd;
 
 /// The width of a terminal that does not say.
@@ -35,15 +36,13 @@ impl ProgressLine {
         let columns = known.ok().filter(|columns| *columns > 0).unwrap_or(COLUMNS);
         // A line that is as wide as the terminal goes on in the next one, which nobody clears.
         let line = fitted(&on_one_line(&format!("polder: {}", line(progress))), columns.saturating_sub(1));
-        let mut err = io::stderr().lock();
-        write!(err, "\r{line}\x1b[K")?;
-        err.flush()
+        put(Own::Stderr, format!("\r{line}\x1b[K").as_bytes())
     }
 
     /// Takes the line away.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.shown, false) {
-            return io::stderr().lock().write_all(b"\r\x1b[K");
+            return put(Own::Stderr, b"\r\x1b[K");
         }
         Ok(())
     }

@@ -3,10 +3,11 @@
 
 use super::{github, summary};
 use crate::exit::{on_one_line, printable};
+use crate::put::{Own, put};
 use crate::render::paint::Paint;
 use polder::{Output, StepResult};
 use polder_sys::terminal;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsFd;
 
 pub(super) struct Lines {
@@ -30,7 +31,7 @@ impl Lines {
     fn clear_status(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.status_shown, false) {
             self.status.clear();
-            return io::stderr().lock().write_all(b"\r\x1b[K");
+            return put(Own::Stderr, b"\r\x1b[K");
         }
         Ok(())
     }
@@ -42,12 +43,11 @@ impl Lines {
         let heading = on_one_line(heading);
         if self.github {
             let token = github::token()?;
-            let mut out = io::stdout().lock();
-            writeln!(out, "::group::{}\n::stop-commands::{token}", github::data(&heading))?;
+            let text = format!("::group::{}\n::stop-commands::{token}\n", github::data(&heading));
             self.token = Some(token);
-            return out.flush();
+            return put(Own::Stdout, text.as_bytes());
         }
-        writeln!(io::stderr().lock(), "== {heading}")
+        put(Own::Stderr, format!("== {heading}\n").as_bytes())
     }
 
     /// What the step wrote.
@@ -56,12 +56,8 @@ impl Lines {
         self.clear_status()?;
         self.at_start = *last == b'\n';
         match stream {
-            Output::Stderr if !self.github => io::stderr().lock().write_all(bytes),
-            Output::Stdout | Output::Stderr => {
-                let mut out = io::stdout().lock();
-                out.write_all(bytes)?;
-                out.flush()
-            }
+            Output::Stderr if !self.github => put(Own::Stderr, bytes),
+            Output::Stdout | Output::Stderr => put(Own::Stdout, bytes),
         }
     }
 
@@ -74,14 +70,10 @@ impl Lines {
         let status = summary::painted(&result.status, 0, self.paint());
         let ending = format!("{} {status}{}", plain(&result.name), plain(&summary::ending(result)));
         if self.github {
-            let mut out = io::stdout().lock();
-            if in_group {
-                writeln!(out, "::endgroup::")?;
-            }
-            writeln!(out, "{}", github::harmless(&ending))?;
-            return out.flush();
+            let close = if in_group { "::endgroup::\n" } else { "" };
+            return put(Own::Stdout, format!("{close}{}\n", github::harmless(&ending)).as_bytes());
         }
-        writeln!(io::stderr().lock(), "== {ending}")
+        put(Own::Stderr, format!("== {ending}\n").as_bytes())
     }
 
     /// One message of polder's own about a step.
@@ -109,9 +101,9 @@ impl Lines {
         self.clear_status()?;
         self.fresh_line()?;
         if self.github {
-            return writeln!(io::stdout().lock(), "{}", github::harmless(line));
+            return put(Own::Stdout, format!("{}\n", github::harmless(line)).as_bytes());
         }
-        writeln!(io::stderr().lock(), "{line}")
+        put(Own::Stderr, format!("{line}\n").as_bytes())
     }
 
     /// A mark for a step that did not pass.
@@ -119,7 +111,7 @@ impl Lines {
         if !self.github {
             return Ok(());
         }
-        writeln!(io::stdout().lock(), "{}", github::annotation(result))
+        put(Own::Stdout, format!("{}\n", github::annotation(result)).as_bytes())
     }
 
     /// What runs now; only on a terminal, and only where it disturbs nothing.
@@ -133,22 +125,20 @@ impl Lines {
         let short: String = on_one_line(text).chars().take(columns.saturating_sub(1)).collect();
         self.status_shown = true;
         text.clone_into(&mut self.status);
-        let mut out = io::stderr().lock();
-        write!(out, "\r\x1b[K{short}")?;
-        out.flush()
+        put(Own::Stderr, format!("\r\x1b[K{short}").as_bytes())
     }
 
     fn fresh_line(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.at_start, true) {
             return Ok(());
         }
-        if self.github { io::stdout().lock().write_all(b"\n") } else { io::stderr().lock().write_all(b"\n") }
+        put(if self.github { Own::Stdout } else { Own::Stderr }, b"\n")
     }
 
     /// The runner listens again; says whether it had stopped to.
     fn resume(&mut self) -> io::Result<bool> {
         match self.token.take() {
-            Some(token) => writeln!(io::stdout().lock(), "::{token}::").map(|()| true),
+            Some(token) => put(Own::Stdout, format!("::{token}::\n").as_bytes()).map(|()| true),
             None => Ok(false),
         }
     }

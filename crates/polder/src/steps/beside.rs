@@ -305,7 +305,7 @@ fn run(
     hear: &mut dyn FnMut(&[u8]),
 ) -> Result<Outcome, Error> {
     let stdin = File::open("/dev/null").map_err(|error| Error::Run(error.into()))?.into();
-    let result = carry_out(around, what, session, (stdin, signals), &mut |event: Event| {
+    let result = carry_out(around, what, session, (stdin, signals, &|| true), &mut |event: Event| {
         if let EventKind::Output(_, bytes) = &event.kind {
             hear(bytes);
         }

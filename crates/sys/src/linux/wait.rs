@@ -148,6 +148,11 @@ impl Signals {
         Some(self.taken.swap(0, Ordering::Relaxed)).filter(|signal| *signal != 0)
     }
 
+    /// Whether a signal asked for an end or for a new start, and [`Signals::asked`] has not told of it.
+    pub fn is_asked(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) != 0
+    }
+
     /// The next signal, if one waits.
     pub fn next(&self) -> Option<i32> {
         let signal = self.read()?;
@@ -175,6 +180,16 @@ impl Signals {
 
 /// The signals by which people and supervisors end a program.
 pub const END_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+/// Whether one of [`END_SIGNALS`] is blocked and waits to be taken; see sigpending(2).
+pub fn is_asked_to_end() -> bool {
+    // SAFETY: all-zero is a valid set, and it is valid for the calls.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut set) == 0
+            && END_SIGNALS.iter().any(|signal| libc::sigismember(&raw const set, *signal) == 1)
+    }
+}
+
 /// The size of the terminal changed.
 pub const WINDOW_CHANGED: i32 = libc::SIGWINCH;
 /// Somebody wants a service to start anew.
