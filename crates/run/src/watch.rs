@@ -77,6 +77,12 @@ pub enum RunError {
     /// Waiting for the command failed.
     #[error("cannot watch the run")]
     Watch(#[from] io::Error),
+    /// What the command leaves could not be remembered, so a killed run would go unnoticed.
+    #[error(
+        "cannot write down what this run has to set aside: {0}\n  \
+         remedy: set XDG_STATE_HOME to a directory of yours that can be written"
+    )]
+    NotRemembered(io::Error),
     /// The command left files that programs on the host would obey.
     #[error("{}", not_set_aside(files, *remembered))]
     NotSetAside {
@@ -138,16 +144,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
 
     // Before anything is started, so that nothing comes into being unheard.
     let mut names = NewNames::begin(fitted.plan()).map_err(RunError::NoNameWatch)?;
-    let record = match remember(fitted.plan(), fitted.host()) {
-        Ok(record) => record,
-        Err(error) => {
-            let _ = teller.tell(EventKind::Warning(format!(
-                "what this run leaves could not be remembered if it were killed: {error}; \
-                 set XDG_STATE_HOME to a directory that can be written"
-            )));
-            None
-        }
-    };
+    let record = remember(fitted.plan(), fitted.host()).map_err(RunError::NotRemembered)?;
 
     tracing::debug!(target: "polder::sandbox", engine = engine.id(), args = fitted.plan().command.len(), "launch");
     let started = Instant::now();

@@ -76,6 +76,22 @@ const WAYS: [(&str, &str, &str); 9] = [
 ];
 
 #[test]
+fn run_whose_sweep_cannot_be_remembered_is_refused() {
+    let place = Place::new();
+    assert_eq!(place.sh("git init --quiet").code, 0);
+    // A file where the directory would be: root is kept from it as well.
+    place.write("home/.local/state", "");
+    let said = place.sh("$POLDER run -- touch begun");
+    assert_eq!(said.code, 125, "{said:?}");
+    assert!(said.err.contains("remedy: set XDG_STATE_HOME"), "{said:?}");
+    assert!(!place.work().join("begun").exists(), "the command did not start");
+    // Nothing to set aside, nothing to remember.
+    assert_eq!(place.sh("$POLDER run --read-only -- true").code, 0);
+    let said = place.sh("mkdir ../state; XDG_STATE_HOME=$PWD/../state $POLDER run -- touch begun");
+    assert!(said.code == 0 && place.work().join("begun").exists(), "the remedy: {said:?}");
+}
+
+#[test]
 fn sweep_against_every_obstacle_sets_aside() {
     for engine in engines() {
         for (way, script, file) in WAYS {
