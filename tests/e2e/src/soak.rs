@@ -84,7 +84,8 @@ pub fn soak_kill(engine: &str, kills: u32) -> SoakReport {
     }
     // A start that comes while a killed run is on its way out leaves its record to the start after it.
     let deadline = Instant::now() + PATIENCE;
-    while !orphans().is_empty() && Instant::now() < deadline {
+    let is_ending = || !orphans().is_empty() || !running(engine).is_subset(&containers);
+    while is_ending() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
     for place in [&place, &fresh] {
@@ -188,10 +189,19 @@ fn cgroups_of(pids: &BTreeSet<u32>, dir: &Path) -> Vec<PathBuf> {
 
 /// The containers of the daemon that an engine uses.
 fn containers_of(engine: &str) -> BTreeSet<String> {
+    listed(engine, &["ps", "--all", "--quiet", "--no-trunc"])
+}
+
+/// Those of them in which a process is at work: it is a child of the daemon's, not of ours.
+fn running(engine: &str) -> BTreeSet<String> {
+    listed(engine, &["ps", "--quiet", "--no-trunc"])
+}
+
+fn listed(engine: &str, words: &[&str]) -> BTreeSet<String> {
     if !matches!(engine, "docker" | "podman") {
         return BTreeSet::new();
     }
-    let listed = Command::new(engine).args(["ps", "--all", "--quiet", "--no-trunc"]).output();
+    let listed = Command::new(engine).args(words).output();
     let text = listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
