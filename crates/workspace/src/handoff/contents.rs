@@ -128,6 +128,59 @@ pub(super) fn names_plugins(before: Option<&[u8]>, after: Option<&[u8]>) -> bool
     chosen_lines_differ(&WORDS, before, after)
 }
 
+/// Whether a file that MSBuild reads differs: other programs have files with these endings, too.
+pub(super) fn is_msbuild(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    differs_and_mentions(&["<project"], before, after)
+}
+
+/// Whether a file in Starlark differs that calls anything: a call can fetch and run a program.
+pub(super) fn calls_something(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    differs_and_mentions(&["("], before, after)
+}
+
+/// Whether a `dune` file differs that has actions, preprocessors or code of its own. An editor's
+/// server for OCaml builds with it; names of libraries and modules alone start nothing.
+pub(super) fn runs_in_dune(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    const WORDS: [&str; 14] = [
+        "action",
+        "rule",
+        "run",
+        "system",
+        "bash",
+        "-pp",
+        "ppx",
+        "pps",
+        "preprocess",
+        "include",
+        "tuareg",
+        "dynamic",
+        "cinaps",
+        "alias",
+    ];
+    differs_and_mentions(&WORDS, before, after)
+}
+
+/// Whether a qmake file differs that starts programs.
+pub(super) fn names_qmake(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    differs_and_mentions(&["system", "include", "load", "extra", "qmake_", "command"], before, after)
+}
+
+/// Whether lines of `go.mod` differ that choose a tool chain, or other code than a version's.
+pub(super) fn names_modules(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    chosen_lines_differ(&["toolchain", "=>", "tool "], before, after)
+}
+
+/// Whether a content differs that has one of these words before or after, or is in an encoding in
+/// which words are not found.
+fn differs_and_mentions(words: &[&str], before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    let mentions = |content: Option<&[u8]>| {
+        let content = content.unwrap_or_default().to_ascii_lowercase();
+        let has = |word: &[u8]| content.windows(word.len()).any(|window| window == word);
+        has(b"\0") || words.iter().any(|word| has(word.as_bytes()))
+    };
+    before != after && (mentions(before) || mentions(after))
+}
+
 /// Whether lines differ that have one of these words, or stand under a heading that has one.
 fn chosen_lines_differ(words: &[&str], before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let has = |line: &[u8]| {

@@ -1,6 +1,9 @@
 //! The table (`table.txt`), read: where, when, and why.
 
-use super::contents::{names_backend, names_build, names_drivers, names_plugins, runs_composer, runs_scripts};
+use super::contents::{
+    calls_something, is_msbuild, names_backend, names_build, names_drivers, names_modules, names_plugins, names_qmake,
+    runs_composer, runs_in_dune, runs_scripts,
+};
 use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("table.txt");
@@ -69,11 +72,16 @@ pub(super) fn rule(row: &[&'static str]) -> Option<Rule> {
     };
     let when = match *when {
         "always" => When::Always,
+        "calls_something" => When::Content(calls_something),
+        "is_msbuild" => When::Content(is_msbuild),
         "names_backend" => When::Content(names_backend),
         "names_build" => When::Content(names_build),
         "names_drivers" => When::Content(names_drivers),
+        "names_modules" => When::Content(names_modules),
         "names_plugins" => When::Content(names_plugins),
+        "names_qmake" => When::Content(names_qmake),
         "runs_composer" => When::Content(runs_composer),
+        "runs_in_dune" => When::Content(runs_in_dune),
         "runs_scripts" => When::Content(runs_scripts),
         _ => return None,
     };

@@ -74,7 +74,6 @@ fn files_that_tools_run_on_ordinary_acts_are_held() {
         "CMakePresets.json",
         "cmake/Find.cmake",
         "build.zig",
-        "lib/dune",
         "meson.build",
         "MODULE.bazel",
         "rules.bzl",
@@ -432,6 +431,57 @@ fn a_python_project_is_held_when_what_builds_it_differs() {
         ("[project]", "\"\\u0062uild-system\".requires = []\n[project]"),
     ] {
         assert!(differs("pyproject.toml", plain, &plain.replace(from, to)), "{to}");
+    }
+}
+
+#[test]
+fn build_file_is_held_when_it_can_run_something() {
+    let library = "(library\n (name x)\n (libraries unix))\n";
+    assert!(!differs("src/dune", library, &library.replace("unix", "unix str")));
+    assert!(!differs("log4j.props", "level=info\n", "level=debug\n"));
+    assert!(!differs("workspace", "desk 4\n", "desk 5\n"));
+    assert!(!differs("go.mod", "module x\nrequire a v1\n", "module x\nrequire a v2\n"));
+    assert!(!differs("proguard-rules.pro", "-keep class a\n", "-keep class b\n"));
+    let utf16: String = "<Project/>".chars().flat_map(|sign| [sign, '\0']).collect();
+    for (path, before, after) in [
+        ("src/dune", library, "(rule (action (run evil)))"),
+        ("src/dune", library, "(* -*- tuareg -*- *)"),
+        ("src/dune", "(rule (action (run\n a)))", "(rule (action (run\n b)))"),
+        ("Directory.Build.props", "", "<Project><Target/></Project>"),
+        ("x.targets", "", utf16.as_str()),
+        ("WORKSPACE", "", "load(\"@x\", \"y\")"),
+        ("go.mod", "module x\n", "module x\ntoolchain go1.99\n"),
+        ("go.mod", "module x\n", "module x\nreplace (\n a => ./b\n)\n"),
+        ("app.pro", "", "X = $$system(evil)"),
+    ] {
+        assert!(differs(path, before, after), "{path}: {after}");
+    }
+}
+
+#[test]
+fn names_of_other_tools_are_held() {
+    for path in [
+        "env-1/lib/python3.12/site-packages/x-1.dist-info/entry_points.txt",
+        "env-1/lib/python3.12/site-packages/__editable___x_finder.py",
+        "env-1/lib/python3.12/site-packages/sitecustomize.abi3.so",
+        "env-1/bin/pytest",
+        "env-1/etc/conda/activate.d/x.sh",
+        "cypress/support/e2e.ts",
+        "eslint-local-rules/index.js",
+        "config/runtime.exs",
+        "scripts/hooks/pre-commit",
+        ".trunk/trunk.yaml",
+        ".claude-plugin/plugin.json",
+        ".lfsconfig",
+        "ansible.cfg",
+        "config.nims",
+        "x.csproj.user",
+        ".env.production",
+    ] {
+        assert!(held(path).is_some(), "{path}");
+    }
+    for path in [".env.example", "webpack.md", "CODEOWNERS", "robot.launch", "jupyter_utils.py", "truffles.txt"] {
+        assert_eq!(held(path), None, "{path}");
     }
 }
 
