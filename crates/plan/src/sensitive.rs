@@ -258,6 +258,11 @@ mod tests {
     /// Files that users have and that no run should be given in passing, as the tools' documentation
     /// names them.
     const WELL_KNOWN: &str = "
+        .passage/identities .local/share/password-store/x.gpg .config/kube/config .config/hcp/creds-cache.json
+        .config/turso/settings.json .dbt/profiles.yml .usqlpass .config/cursor/auth.json .kimi/credentials
+        .plandex-home-v2/auth.json .openclaw/openclaw.json .config/vastai/vast_api_key .local/state/zsh/history
+        .ipython/profile_default/history.sqlite .config/zen/x/logins.json .local/share/Daedalus/x .chia/x .zuliprc
+        .config/onedrive/refresh_token .config/dfx/identity/default/identity.pem .newrelic/credentials.json
         .ssh/id_rsa .ssh/id_ed25519 .ssh/config .ssh/known_hosts .gnupg/private-keys-v1.d/x.key .gnupg/secring.gpg
         .config/age/keys.txt .config/sops/age/keys.txt .minisign/minisign.key .putty/sshhostkeys .pki/nssdb/key4.db
         .password-store/x.gpg .local/share/keyrings/login.keyring .local/share/kwalletd/kdewallet.kwl
