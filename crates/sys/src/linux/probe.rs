@@ -12,7 +12,7 @@ use super::{cgroup, creds, landlock, mount, net, seccomp, wait};
 use polder_facts::{CgroupFacts, CgroupVersion, Mechanism, Probe};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 /// What the machine offers to this caller.
@@ -119,22 +119,44 @@ fn trial_inside(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Re
             body()
         });
     }
-    let (ours, theirs) = super::launched::socket_pair()?;
-    let mut child = clone_into(namespaces, None, || {
-        let answer = await_byte(theirs.as_raw_fd()).and_then(|()| creds::become_user(0, 0)).and_then(|()| body());
-        let code = answer.err().map_or(0, |errno| errno.0.clamp(1, 254));
-        // SAFETY: ends the child without running anything of the caller's.
-        unsafe { libc::_exit(code) }
-    })?;
+    let (mut child, ours) = waiting_child(namespaces, || creds::become_user(0, 0).and_then(|()| body()))?;
     write_range(child.pid)?;
     creds::write_once(ours.as_raw_fd(), b"!")?;
     code_of(&mut child)
 }
 
+/// A child that goes on when it is told to, and ends when its caller is gone.
+fn waiting_child(namespaces: u64, body: impl FnOnce() -> Result<(), Errno>) -> Result<(Child, OwnedFd), Errno> {
+    let (ours, theirs) = super::launched::socket_pair()?;
+    let child = clone_into(namespaces, None, || {
+        close_others(theirs.as_raw_fd());
+        let code = await_byte(theirs.as_raw_fd()).and_then(|()| body()).err();
+        // SAFETY: ends the child without running anything of the caller's.
+        unsafe { libc::_exit(code.map_or(0, |errno| errno.0.clamp(1, 254))) }
+    })?;
+    Ok((child, ours))
+}
+
+/// Closes every descriptor but this one and the standard ones. A child that holds the caller's end, or
+/// that of another trial, would wait for ever once the caller was killed.
+fn close_others(own: i32) {
+    let own = own as libc::c_uint;
+    // SAFETY: plain numbers.
+    unsafe {
+        if own > 3 {
+            libc::syscall(libc::SYS_close_range, 3, own - 1, 0);
+        }
+        libc::syscall(libc::SYS_close_range, own.max(2) + 1, libc::c_uint::MAX, 0);
+    }
+}
+
 fn await_byte(fd: i32) -> Result<(), Errno> {
     let mut byte = 0u8;
     // SAFETY: one byte of room.
-    check(unsafe { libc::read(fd, (&raw mut byte).cast(), 1) } as i64).map(drop)
+    match check(unsafe { libc::read(fd, (&raw mut byte).cast(), 1) } as i64)? {
+        0 => Err(Errno(libc::EPIPE)),
+        _ => Ok(()),
+    }
 }
 
 fn write_range(pid: i32) -> Result<(), Errno> {
@@ -231,9 +253,9 @@ fn idmapped_mounts(workspace: &Path) -> Probe {
         let mut holder = clone_into(libc::CLONE_NEWUSER as u64, None, || {
             // Holds the namespace open until the parent says so, or is gone and has closed its end.
             let mut byte = 0u8;
-            // SAFETY: one byte of room; our copy of the writing end must go first.
+            close_others(read.as_raw_fd());
+            // SAFETY: one byte of room.
             unsafe {
-                libc::close(write.as_raw_fd());
                 libc::read(read.as_raw_fd(), (&raw mut byte).cast(), 1);
             }
         })?;

@@ -38,3 +38,14 @@ fn many_threads_can_probe_at_once() {
         thread.join().expect("a thread");
     }
 }
+
+#[test]
+fn trial_whose_caller_is_gone_ends() {
+    let (mut child, ours) = waiting_child(0, || Ok(())).expect("a child");
+    // As the kernel does when the caller is killed.
+    drop(ours);
+    let patience = Some(Duration::from_secs(20));
+    let ended = wait::readable(&[Some(child.pidfd.as_fd())], patience).expect("poll");
+    assert_eq!(ended, [true], "the child waits for ever");
+    assert_eq!(code_of(&mut child), Err(Errno(libc::EPIPE)));
+}
