@@ -57,7 +57,7 @@ impl DenialKind {
             Self::Read | Self::Write | Self::Name | Self::Remove | Self::Execute | Self::Create | Self::UnixSocket => {
                 true
             }
-            Self::Address | Self::Lookup | Self::SystemCall | Self::Reserved | Self::Unseen | Self::Unmade => false,
+            Self::Address | Self::Lookup | Self::SystemCall | Self::Unseen => false,
         }
     }
 

@@ -40,6 +40,7 @@ pub mod probe;
 mod recipe;
 pub mod repository;
 mod seccomp;
+mod setgid;
 mod shared_net;
 mod shim;
 mod spot;

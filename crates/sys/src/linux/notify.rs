@@ -2,7 +2,7 @@
 //!
 //! Runs in a cloned process: no allocation, no locks, no formatting.
 
-use super::call::{Errno, check, check_fd};
+use super::call::{Errno, check, check_fd, check_int};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -10,6 +10,7 @@ pub(super) const PATH_BYTES_MAX: usize = 4096;
 
 pub(super) const NOTIF_RECV: libc::c_ulong = 0xc050_2100;
 pub(super) const NOTIF_SEND: libc::c_ulong = 0xc018_2101;
+pub(super) const NOTIF_ID_VALID: libc::c_ulong = 0x4008_2102;
 pub(super) const NOTIF_SET_FLAGS: libc::c_ulong = 0x4008_2104;
 pub(super) const SYNC_WAKE_UP: u64 = 1;
 
@@ -95,6 +96,12 @@ pub(super) fn process_name(pid: u32, buffer: &mut [u8; 16]) -> &[u8] {
     let got = unsafe { libc::read(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     let name = &buffer[..usize::try_from(got).unwrap_or(0)];
     name.strip_suffix(b"\n").unwrap_or(name)
+}
+
+/// Whether the call still waits: its process may have died and its PID may be another's by then.
+pub(super) fn still_waiting(listener: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
+    // SAFETY: the request reads one id.
+    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), NOTIF_ID_VALID as _, &raw const id) }).map(drop)
 }
 
 pub(super) fn respond(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errno>) {

@@ -3,8 +3,11 @@
 use crate::answer::{Answer, NO_CALL};
 use crate::attack::Attack;
 use crate::field::Field;
-use polder_sys::attempt::{chmod, chmod2, open, open2};
+use polder_sys::attempt::{chmod, chmod_at, chmod2, open, open2};
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 pub(crate) const ATTACK: Attack = Attack {
     id: "T024a",
@@ -31,9 +34,19 @@ pub(crate) const ATTACK: Attack = Attack {
 fn attempt(field: &Field) -> Answer {
     let file = field.workspace("program");
     let flags = libc::O_CREAT | libc::O_WRONLY;
+    let link = field.workspace("link");
+    let linked = std::os::unix::fs::symlink("program", &link);
+    let group = std::fs::Permissions::from_mode(0o2755);
     let mut answers = vec![
         Answer::of("chmod u+s", chmod(&file, 0o4755), NO_CALL),
         Answer::of("chmod g+s", chmod(&file, 0o2755), NO_CALL),
+        Answer::of("chmod g+s of a link to it", linked.and_then(|()| chmod(&link, 0o2755)), NO_CALL),
+        Answer::of("fchmod g+s", File::open(&file).and_then(|file| file.set_permissions(group.clone())), NO_CALL),
+        Answer::of(
+            "fchmodat g+s from its directory",
+            File::open(field.workspace("")).and_then(|dir| chmod_at(dir.as_fd(), Path::new("program"), 0o2755)),
+            NO_CALL,
+        ),
         Answer::of("open with mode", open(&field.workspace("one"), flags, 0o4755), NO_CALL),
         Answer::of("openat2 with mode", open2(&field.workspace("two"), flags, 0o4755), NO_CALL),
         Answer::of(
@@ -47,7 +60,7 @@ fn attempt(field: &Field) -> Answer {
             NO_CALL,
         ),
     ];
-    let newest = chmod2(&file, 0o4755);
+    let newest = chmod2(&file, 0o4755).and_then(|()| chmod2(&file, 0o2755));
     // A kernel before 6.6 does not have it.
     if newest.as_ref().err().and_then(std::io::Error::raw_os_error) != Some(libc::ENOSYS) || !field.is_control() {
         answers.push(Answer::of("fchmodat2", newest, NO_CALL));

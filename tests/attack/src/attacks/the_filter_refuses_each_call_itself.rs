@@ -125,7 +125,6 @@ pub(crate) const REFUSED_CALLS: &[RefusedCall] = &[
     call("fchmodat", libc::SYS_fchmodat, [0, 0, 0o2755, 0]),
     call("fchmodat2", 452, [0, 0, 0o4755, 0]),
     call("fchmodat2", 452, [0, 0, 0o2755, 0]),
-    call("mkdirat", libc::SYS_mkdirat, [0, 0, 0o2755, 0]),
     call("mknodat", libc::SYS_mknodat, [0, 0, 0o4755, 0]),
     call("openat", libc::SYS_openat, [0, 0, CREAT, 0o4755]),
     call("openat", libc::SYS_openat, [0, 0, libc::O_TMPFILE as u64, 0o4755]),
@@ -133,8 +132,6 @@ pub(crate) const REFUSED_CALLS: &[RefusedCall] = &[
     call("chmod", libc::SYS_chmod, [0, 0o4755, 0, 0]),
     #[cfg(target_arch = "x86_64")]
     call("chmod", libc::SYS_chmod, [0, 0o2755, 0, 0]),
-    #[cfg(target_arch = "x86_64")]
-    call("mkdir", libc::SYS_mkdir, [0, 0o2755, 0, 0]),
     #[cfg(target_arch = "x86_64")]
     call("mknod", libc::SYS_mknod, [0, 0o4755, 0, 0]),
     #[cfg(target_arch = "x86_64")]
@@ -164,8 +161,11 @@ pub(super) fn attempt(field: &Field) -> Answer {
             let what = format!("{name} {arguments:x?}");
             match answer_before_tracer(*number, *arguments) {
                 Ok(libc::ENOSYS) => Answer::Reached(what),
-                // The core limit is said to be set, and is not.
-                Ok(libc::EPERM | libc::EAFNOSUPPORT | libc::EINVAL | libc::ENOENT | 0) => Answer::Blocked(what),
+                // The core limit is said to be set, and is not. A listener that makes a call itself, for directories
+                // alone, finds no path at address 0.
+                Ok(libc::EPERM | libc::EAFNOSUPPORT | libc::EINVAL | libc::ENOENT | libc::EFAULT | 0) => {
+                    Answer::Blocked(what)
+                }
                 Ok(errno) => Answer::Broken(format!("{what}: errno {errno}")),
                 Err(error) => Answer::Broken(format!("{what}: {error}")),
             }

@@ -1,4 +1,4 @@
-use super::set_aside;
+use super::{TreeState, set_aside};
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ impl Tree {
     }
 
     fn aside(&self, relative: &str) -> Option<String> {
-        let aside = set_aside(&self.0, Path::new(relative), &[], ".x").unwrap();
+        let aside = set_aside(&self.0, Path::new(relative), &[], ".x", TreeState::AtRest).unwrap();
         aside.map(|name| name.into_string().unwrap())
     }
 
@@ -51,7 +51,7 @@ fn aside_with_companions_needs_all_of_them() {
     fs::create_dir(tree.0.join("objects")).unwrap();
     fs::write(tree.0.join("HEAD"), "x").unwrap();
     let needed = ["objects".to_owned(), "refs".to_owned()];
-    let aside = || set_aside(&tree.0, Path::new("HEAD"), &needed, ".x").unwrap();
+    let aside = || set_aside(&tree.0, Path::new("HEAD"), &needed, ".x", TreeState::AtRest).unwrap();
     assert_eq!(aside(), None, "refs is missing");
     fs::create_dir(tree.0.join("refs")).unwrap();
     assert_eq!(aside().as_deref(), Some(OsStr::new("HEAD.x")));
@@ -70,13 +70,13 @@ fn aside_of_a_link_that_leads_out_fails() {
     symlink("below", tree.0.join("in/link")).unwrap();
     symlink("loop", tree.0.join("in/loop")).unwrap();
     let inner = tree.0.join("in");
-    let error = set_aside(&inner, Path::new("away/f"), &[], ".x").unwrap_err();
+    let error = set_aside(&inner, Path::new("away/f"), &[], ".x", TreeState::AtRest).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::EXDEV));
     assert!(tree.has("out/f"), "the link was not followed");
-    assert_eq!(set_aside(&inner, Path::new("away/none"), &[], ".x").unwrap(), None);
-    assert_eq!(set_aside(&inner, Path::new("loop/f"), &[], ".x").unwrap(), None);
+    assert_eq!(set_aside(&inner, Path::new("away/none"), &[], ".x", TreeState::AtRest).unwrap(), None);
+    assert_eq!(set_aside(&inner, Path::new("loop/f"), &[], ".x", TreeState::AtRest).unwrap(), None);
     // A program that obeys the name follows a link within the tree, and so does the sweep.
-    let aside = set_aside(&inner, Path::new("link/f"), &[], ".x").unwrap();
+    let aside = set_aside(&inner, Path::new("link/f"), &[], ".x", TreeState::AtRest).unwrap();
     assert_eq!(aside.as_deref(), Some(OsStr::new("f.x")));
     assert!(tree.has("in/below/f.x") && !tree.has("in/below/f"));
 }
@@ -143,5 +143,5 @@ fn aside_of_nothing_says_so() {
     assert_eq!(tree.aside("missing"), None);
     assert_eq!(tree.aside("missing/below"), None);
     assert_eq!(tree.aside("file/below"), None);
-    assert_eq!(set_aside(&tree.0.join("gone"), Path::new("f"), &[], ".x").unwrap(), None);
+    assert_eq!(set_aside(&tree.0.join("gone"), Path::new("f"), &[], ".x", TreeState::AtRest).unwrap(), None);
 }
