@@ -3,7 +3,7 @@
 use super::find::{self, Found};
 use super::lower::{Argument, Lowered, lower};
 use super::trial;
-use crate::shimmed::{ShimmedRun, c, describe, made_layers, make_cgroup, setup};
+use crate::shimmed::{ShimmedRun, c, describe, made_layers, make_cgroup, setup, starved_or};
 use polder_engine::{Fitted, LaunchError, LaunchFailure, Running, Services};
 use polder_policy::Access;
 use polder_sys::cgroup::Cgroup;
@@ -65,7 +65,7 @@ pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn R
         kept: kept.as_ref().map(AsFd::as_fd),
         tidies: false,
     })
-    .map_err(|error| explain(error, &path))?;
+    .map_err(|error| starved_or(plan, cgroup.as_ref(), explain(error, &path)))?;
     drop(held);
     Ok(Box::new(ShimmedRun::new(launched, cgroup, plan)))
 }

@@ -2,7 +2,7 @@
 
 use super::lower::{Lowered, lower};
 use super::network;
-use crate::shimmed::{ShimmedRun, describe, layers_of, make_cgroup, setup};
+use crate::shimmed::{ShimmedRun, describe, layers_of, make_cgroup, setup, starved_or};
 use polder_engine::{Fitted, HeadStart, LaunchError, Running, Services};
 use polder_sys::cgroup::Cgroup;
 use polder_sys::{NetNamespace, Recipe, Step};
@@ -37,6 +37,7 @@ pub(super) fn launch(fitted: Fitted, services: Services<'_>) -> Result<Box<dyn R
         Some(network) => polder_sys::spawn_beside(&recipe, &network, &mut make),
         None => polder_sys::spawn(&recipe, ahead.and_then(HeadStart::claim), &mut make),
     };
-    let launched = launched.map_err(|error| unmade.unwrap_or_else(|| describe(error)))?;
+    let launched = launched
+        .map_err(|error| unmade.unwrap_or_else(|| starved_or(fitted.plan(), cgroup.as_ref(), describe(error))))?;
     Ok(Box::new(ShimmedRun::new(launched, cgroup, fitted.plan())))
 }

@@ -1,8 +1,9 @@
 //! What a Linux engine with our shim says about a plan, guarantee by guarantee. Pure; an engine takes the verdicts that
 //! hold for it and says the others itself.
 
+use super::cgroup::{MEMORY_MIN, memory_remedy};
 use polder_engine::Verdict;
-use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe};
+use polder_facts::{Gap, Guarantee, HostFacts, Mechanism, Origin, Probe, Sourced};
 use polder_plan::{Plan, Role};
 use polder_policy::{Access, NetworkMode, WorkspaceMode};
 
@@ -252,7 +253,12 @@ impl Judge<'_> {
     /// The same for an engine that takes images and has options.
     pub(crate) fn impossible_beside_images(&self) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let Plan { credentials, workspace, .. } = self.plan;
+        let Plan { credentials, workspace, limits, .. } = self.plan;
+        if let Some(memory) = limits.memory.as_ref().filter(|memory| memory.value < MEMORY_MIN) {
+            let Sourced { value, origin } = memory;
+            let why = format!("{origin}: the sandbox itself needs more memory than `limits.memory: {value}`");
+            gaps.push(gap(format!("{why}; the least is {MEMORY_MIN}"), Some(memory_remedy())));
+        }
         for credential in credentials {
             gaps.push(gap(
                 format!("{}: credentials need the broker, which is not in this build", credential.origin),

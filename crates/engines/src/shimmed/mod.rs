@@ -14,7 +14,7 @@ mod run;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use cgroup::{counts_pids, make_cgroup};
+pub(crate) use cgroup::{counts_pids, make_cgroup, starved_or};
 pub(crate) use denied::not_executed;
 pub(crate) use etc::{allowance, etc};
 pub(crate) use ground::{access, ground, net};

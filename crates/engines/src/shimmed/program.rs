@@ -144,7 +144,9 @@ pub(crate) fn launch_by(
 ) -> Result<Box<dyn Running>, LaunchError> {
     let cgroup = super::make_cgroup(fitted, beside)?;
     let entrance = cgroup.as_ref().map(Cgroup::entrance).transpose().map_err(|error| setup(error, None))?;
-    let launched = call.spawn(entrance.as_ref(), inside, stdio, kept).map_err(|error| foreign(call, error))?;
+    let launched = call
+        .spawn(entrance.as_ref(), inside, stdio, kept)
+        .map_err(|error| super::starved_or(fitted.plan(), cgroup.as_ref(), foreign(call, error)))?;
     Ok(Box::new(ShimmedRun::new(launched, cgroup, fitted.plan())))
 }
 
