@@ -9,6 +9,7 @@ use polder_sys::{Denial, Errno, Launched, SpawnError};
 use std::collections::BTreeMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) fn setup(error: impl std::error::Error + Send + Sync + 'static, remedy: Option<String>) -> LaunchError {
     LaunchError { failure: LaunchFailure::Setup(Box::new(error)), remedy }
@@ -44,6 +45,9 @@ pub(crate) fn describe(error: SpawnError) -> LaunchError {
     setup(error, remedy)
 }
 
+/// The least CPU time of a command for which a caller that ends anyway waits, so that `time polder run` counts it.
+const CPU_SHOWN: Duration = Duration::from_millis(10);
+
 /// A command that runs. Fields are dropped in order: the processes before the cgroup that holds them.
 pub(crate) struct ShimmedRun {
     launched: Launched,
@@ -51,6 +55,8 @@ pub(crate) struct ShimmedRun {
     plan: Arc<Plan>,
     disk_full: bool,
     told_end: bool,
+    /// CPU time of what ran inside, once the end was told.
+    cpu: Duration,
     /// What was denied so far and what the user was told of it, by place in the table.
     told: BTreeMap<usize, Option<Violation>>,
 }
@@ -69,6 +75,7 @@ impl Running for ShimmedRun {
             polder_sys::Report::Ended(ended) => {
                 self.disk_full = ended.disk_full;
                 self.told_end = true;
+                self.cpu = ended.cpu;
                 Report::Ended(Ended {
                     code: ended.code,
                     signal: ended.signal,
@@ -105,10 +112,12 @@ impl Running for ShimmedRun {
     fn finish(self: Box<Self>, parting: Parting) -> Finished {
         let mut this = self;
         let violations = this.untold();
-        let Self { launched, cgroup, disk_full, told_end, .. } = *this;
+        let Self { launched, cgroup, disk_full, told_end, cpu, .. } = *this;
         // A cgroup can be removed only when the last process is gone.
         match (parting, &cgroup) {
-            (Parting::Leave, None) if told_end => launched.leave(),
+            // CPU time counts as ours only if we wait for the shim (getrusage(2), RUSAGE_CHILDREN), which takes as
+            // long as the kernel needs for the namespaces: not worth it for what no clock of a shell shows.
+            (Parting::Leave, None) if told_end && cpu < CPU_SHOWN => launched.leave(),
             _ => launched.wait_gone(),
         }
         let reached = cgroup.as_ref().map(Cgroup::reached);
@@ -125,7 +134,21 @@ impl Running for ShimmedRun {
 impl ShimmedRun {
     /// A launched shim with what has to end after it.
     pub(crate) fn new(launched: Launched, cgroup: Option<Cgroup>, plan: &Arc<Plan>) -> Self {
+<<<<<<< HEAD
         Self { launched, cgroup, plan: Arc::clone(plan), disk_full: false, told_end: false, told: BTreeMap::new() }
+=======
+        let sweeper = Sweeper::new(plan);
+        Self {
+            launched,
+            cgroup,
+            sweeper,
+            plan: Arc::clone(plan),
+            disk_full: false,
+            told_end: false,
+            cpu: Duration::ZERO,
+            told: BTreeMap::new(),
+        }
+>>>>>>> 8af3117 (engines: count the command's CPU time as polder's)
     }
 
     /// What the user is told of something that was denied, once.

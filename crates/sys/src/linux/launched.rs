@@ -235,11 +235,10 @@ impl Launched {
         // A shim that has told the end has nothing left to do; one that is stuck must not keep us.
         if let Some(inner) = self.inner.take() {
             drop(inner);
-            if self.program_tidies {
-                let mut gone = libc::pollfd { fd: self.shim.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-                // SAFETY: one entry, valid for the call. Cut short or not, the program is ended next.
-                unsafe { libc::poll(&raw mut gone, 1, PROGRAM_ENDS_MS) };
-            }
+            // The program collects the shim, whose CPU time counts as ours by that alone, and may remove files of its own.
+            let mut gone = libc::pollfd { fd: self.shim.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, valid for the call. Cut short or not, the program is ended next.
+            unsafe { libc::poll(&raw mut gone, 1, PROGRAM_ENDS_MS) };
         }
         self.shim.kill();
         self.shim.reap();
