@@ -6,21 +6,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 16] = [
+const PROGRAMS: [(&str, &str); 20] = [
     ("busybox", "busybox-static"),
     ("bwrap", "bubblewrap"),
     ("docker-compose", "docker-compose"),
     ("dockerd", "docker.io"),
     ("firejail", "firejail"),
     ("git", "git"),
+    ("gpg", "gpg"),
+    ("gpg-agent", "gpg-agent"),
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.xfs", "xfsprogs"),
     ("newuidmap", "uidmap"),
     ("openssl", "openssl"),
     ("pip3", "python3-pip"),
     ("podman", "podman"),
+    ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("runc", "runc"),
+    ("ss", "iproute2"),
     ("unshare", "util-linux"),
     ("setpriv", "util-linux"),
 ];

@@ -348,7 +348,8 @@ fn explain(
     };
     let limit = outcome.limit.map(|limit| {
         let flag = text::next_step(violations, limit.name()).unwrap_or_else(|| format!("--{}", limit.name()));
-        format!("the {} limit was reached; {flag} raises it", limit.name())
+        let bound = text::bound(violations, limit.name()).map(|bound| format!(" ({bound})")).unwrap_or_default();
+        format!("the {} limit was reached{bound}; {flag} raises it", limit.name())
     });
     ending.into_iter().chain(limit).collect()
 }

@@ -19,6 +19,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
     HostFacts {
         mechanisms: BTreeMap::new(),
         landlock_abi: 0,
+        memory_bytes: Some(16 << 30),
         cgroup: None,
         user: UserFacts {
             uid: 501,

@@ -108,6 +108,8 @@ pub struct HostFacts {
     pub landlock_abi: u32,
     /// Where a cgroup for a run can be made.
     pub cgroup: Option<CgroupFacts>,
+    /// Memory and swap of the machine, in bytes; absent where the kernel does not say.
+    pub memory_bytes: Option<u64>,
     /// Who calls.
     pub user: UserFacts,
     /// The system directories that exist, in mount order.

@@ -105,6 +105,9 @@ impl fmt::Display for Plan {
             };
             out.row(role, &format!("{} at {} ({access})", shown.host, shown.guest), &shown.origin)?;
         }
+        for unreplaceable in &files.unreplaceable {
+            out.row("note", &unreplaceable.to_string(), "")?;
+        }
         for absent in &files.absent {
             let what = format!("{} (optional bind: the host has nothing there that you can reach)", absent.value);
             out.row("skipped", &what, &absent.origin)?;

@@ -112,6 +112,8 @@ pub struct FileView {
     pub shown: Vec<Shown>,
     /// Sources of optional binds that the host does not have: they appear nowhere inside.
     pub absent: Vec<Sourced<HostPath>>,
+    /// Files that the command may write and cannot replace by rename.
+    pub unreplaceable: Vec<Unreplaceable>,
     /// Paths that are protected or hidden.
     pub masks: Vec<Mask>,
     /// Directories that must not be renamed, because a mask lies below them.
@@ -183,6 +185,30 @@ pub struct Shown {
     pub role: Role,
     /// Who asked for it.
     pub origin: Origin,
+}
+
+/// A file that is bound read-write. It is a mount point inside, and the kernel lets no rename replace one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreplaceable {
+    /// The file on the host.
+    pub file: HostPath,
+    /// Its directory, where that can be bound instead; absent where it holds the home directory.
+    pub directory: Option<HostPath>,
+}
+
+impl std::fmt::Display for Unreplaceable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = &self.file;
+        write!(
+            f,
+            "`{file}` can be written in place and not replaced: a program that renames a new file over it gets "
+        )?;
+        write!(f, "EBUSY, because a bound file is a mount point; ")?;
+        match &self.directory {
+            Some(directory) => write!(f, "--bind {directory}:rw shows its directory instead"),
+            None => write!(f, "keep it in a directory of its own, and bind that"),
+        }
+    }
 }
 
 /// Why a host path is visible.

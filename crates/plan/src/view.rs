@@ -3,13 +3,16 @@
 use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Asked, Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown,
-    Swept, SystemEntry, SystemKind, World, Written,
+    Asked, Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown, Swept,
+    SystemEntry, SystemKind, Unreplaceable, World, Written,
 };
 use polder_facts::git::GitDirFacts;
-use polder_facts::{Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount};
+use polder_facts::{
+    ByteSize, Entry, GuestPath, HardLinked, HostFacts, HostPath, Origin, OtherLink, Sourced, TwinMount,
+};
 use polder_policy::{
-    Access, Bind, DISK_DEFAULT, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode,
+    Access, Bind, DISK_DEFAULT, DISK_SMALL, Image, NetworkMode, PROJECT_NAMES, PathPattern, Policy, Workdir,
+    WorkspaceMode,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -27,6 +30,8 @@ const CONFIGURATION: &[Configuration] = &[
     Configuration::Directory("crypto-policies"),
     Configuration::Directory("alternatives"),
     Configuration::Directory("fonts"),
+    // Flags of Debian's chromium, whose starter is a shell text that reads them.
+    Configuration::Directory("chromium.d"),
     Configuration::Directory("java-11-openjdk"),
     Configuration::Directory("java-17-openjdk"),
     Configuration::Directory("java-21-openjdk"),
@@ -135,6 +140,7 @@ pub(crate) fn build(
         written: if made { written(policy, identity) } else { Vec::new() },
         shown,
         absent: absent_binds(policy, host),
+        unreplaceable: Vec::new(),
         masks: Vec::new(),
         pinned: Vec::new(),
         reserved: Vec::new(),
@@ -143,8 +149,11 @@ pub(crate) fn build(
         kept: host.caches.kept.as_ref().and_then(|kept| HostPath::new(kept).ok()),
         partial_patterns: Vec::new(),
         hidden_at_start: Vec::new(),
-        scratch: policy.limits.disk.as_ref().map_or(DISK_DEFAULT, |disk| disk.value),
+        scratch: policy.limits.disk.as_ref().map_or_else(|| scratch(host), |disk| disk.value),
     };
+    if made {
+        view.unreplaceable = unreplaceable(&view.shown, host);
+    }
     // A mask that nothing keeps would be a lie.
     if world != World::Open {
         let (pins, known, links) = (BTreeSet::new(), BTreeSet::new(), Links::Refused);
@@ -157,6 +166,13 @@ pub(crate) fn build(
     }
     let start = to_guest(root.as_path(), &workdir, &host.tree.start).unwrap_or(workdir);
     if faults.is_empty() { Ok(Viewed { files: view, workdir: start, caches: kept }) } else { Err(faults) }
+}
+
+/// The size of the private file systems where the policy names none. They live in memory, which the kernel cannot take
+/// back from them but by swapping, so they never get more than half of memory and swap: as much as the kernel itself
+/// gives a tmpfs without a size is half of memory (tmpfs(5)).
+fn scratch(host: &HostFacts) -> ByteSize {
+    host.memory_bytes.map_or(DISK_SMALL, |bytes| DISK_DEFAULT.min(ByteSize((bytes / 2) >> 20 << 20)))
 }
 
 /// A workspace is a project: not the whole machine, not the home directory, not a part of the system.
@@ -312,6 +328,22 @@ fn absent_binds(policy: &Policy, host: &HostFacts) -> Vec<Sourced<HostPath>> {
         .iter()
         .filter(|bind| bind.value.optional && !host.tree.sources.contains_key(bind.value.host.as_path()));
     absent.map(|bind| Sourced::new(bind.value.host.clone(), bind.origin.clone())).collect()
+}
+
+/// Files that are bound to be written: a mount point each, which no rename replaces (rename(2), EBUSY).
+fn unreplaceable(shown: &[Shown], host: &HostFacts) -> Vec<Unreplaceable> {
+    let is_file = |path: &Path| {
+        let mut sources = host.tree.sources.values();
+        sources.any(|source| source.path == path && matches!(source.entry, Entry::File { .. }))
+    };
+    let written = shown.iter().filter(|shown| shown.role == Role::Bind && shown.access == Access::ReadWrite);
+    let files = written.filter(|shown| is_file(shown.host.as_path()));
+    let found = files.map(|shown| {
+        // The directory of a file in the home is the home, with everything that must not be shown.
+        let parent = shown.host.as_path().parent().filter(|parent| !host.user.home.starts_with(parent));
+        Unreplaceable { file: shown.host.clone(), directory: parent.and_then(|path| HostPath::new(path).ok()) }
+    });
+    found.collect()
 }
 
 /// What a service keeps between its starts.

@@ -14,9 +14,11 @@ pub(crate) const ENV_PASS: [&str; 6] = ["PATH", "HOME", "USER", "CI", "NODE_ENV"
 pub(crate) const PROTECT: [&str; 2] = [".git/hooks", ".git/config"];
 /// The most processes: enough for any build, and a fork bomb ends before the host notices.
 pub(crate) const PIDS_MAX: u64 = 4096;
-/// The size of the private file systems when no layer names one: as much as half a small machine's
-/// memory, and a limit all the same, because they live in memory.
-pub const DISK_DEFAULT: ByteSize = ByteSize(2 << 30);
+/// The size of the private file systems when no layer names one: installers and browsers ask for 5 GiB
+/// of free room before they begin, and pages are taken only when they are written.
+pub const DISK_DEFAULT: ByteSize = ByteSize(6 << 30);
+/// The most that a project may ask for by itself: no more than a small machine has by default.
+pub const DISK_SMALL: ByteSize = ByteSize(2 << 30);
 /// The most open files that a project may ask for by itself. Without a limit the caller's own holds,
 /// which no policy knows; this is the hard limit that Linux starts with (`INR_OPEN_MAX`).
 pub(crate) const FILES_DEFAULT: u64 = 4096;

@@ -31,7 +31,7 @@ pub mod tree;
 mod trust;
 mod vocabulary;
 
-pub use builtin::{DISK_DEFAULT, STEPS_AT_ONCE, built_in};
+pub use builtin::{DISK_DEFAULT, DISK_SMALL, STEPS_AT_ONCE, built_in};
 pub use dialect::Dialect;
 pub use document::{Document, Level, Source, SpecRoot, faults, parse};
 pub use fault::{Fault, Faults, defined, nearest, nearest_name};

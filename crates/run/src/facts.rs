@@ -130,6 +130,7 @@ pub fn gather(
         mechanisms,
         landlock_abi,
         cgroup,
+        memory_bytes: look::memory_bytes(),
         caches: CacheFacts { kept, ..caches(policy, &tree, &user, store) },
         user,
         system: look::system(),

@@ -4,8 +4,9 @@ use polder_facts::{Action, ByteSize, Ending, Grant, LimitKind, Outcome, Sourced,
 use polder_policy::Limits;
 use std::fmt::Display;
 
-/// What a run was denied by a limit of its policy; the grant is twice of it.
-pub(crate) fn violation(outcome: &Outcome, limits: &Limits) -> Option<Violation> {
+/// What a run was denied by a limit of its policy, or by the size of the private file systems that it has without one;
+/// the grant is twice of it.
+pub(crate) fn violation(outcome: &Outcome, limits: &Limits, scratch: ByteSize) -> Option<Violation> {
     if outcome.ending == Ending::TimedOut {
         return limits.timeout.as_ref().map(|limit| of("timeout", limit, Span(limit.value.0 * 2), "a timer"));
     }
@@ -16,7 +17,8 @@ pub(crate) fn violation(outcome: &Outcome, limits: &Limits) -> Option<Violation>
             limits.pids.as_ref().map(|limit| of("pids", limit, limit.value.saturating_mul(2), "the pids cgroup"))
         }
         LimitKind::Disk => {
-            limits.disk.as_ref().map(|limit| of("disk", limit, bytes(limit), "the private file systems"))
+            let limit = limits.disk.clone().unwrap_or_else(|| Sourced::built_in(scratch));
+            Some(of("disk", &limit, bytes(&limit), "the private file systems"))
         }
         LimitKind::Output => limits.output.as_ref().map(|limit| of("output", limit, bytes(limit), "counting")),
     }

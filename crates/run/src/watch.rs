@@ -120,11 +120,15 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     for notice in notices {
         let _ = teller.tell(EventKind::Warning(notice));
     }
+    for unreplaceable in &fitted.plan().files.unreplaceable {
+        let _ = teller.tell(EventKind::Warning(unreplaceable.to_string()));
+    }
     for accepted in fitted.accepted() {
         let _ =
             teller.tell(EventKind::Downgrade { guarantee: accepted.guarantee, reason: accepted.gap.reason.clone() });
     }
     let limits = fitted.plan().limits.clone();
+    let scratch = fitted.plan().files.scratch;
     let output_max = limits.output.as_ref().map(|limit| limit.value.0);
     let timeout = limits.timeout.as_ref().map(|limit| limit.value.0);
     let no_terminal = match &streams {
@@ -265,7 +269,7 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
         tracing::info!(target: "polder::sandbox", limit = limit.name(), "limit");
         let _ = teller.tell(EventKind::Limit(limit));
     }
-    if let Some(violation) = crate::limit::violation(&outcome, &limits) {
+    if let Some(violation) = crate::limit::violation(&outcome, &limits, scratch) {
         watch.note(violation, &mut teller);
     }
     let outcome = Outcome { violations: watch.violations, ..outcome };

@@ -190,6 +190,11 @@ impl Place {
                 "system" => None,
                 "user" => Some("user        $USER".to_owned()),
                 "plan" => Some("plan          $HASH".to_owned()),
+                // Where nothing is asked for, the size is the machine's.
+                "private" if !line.contains('#') => {
+                    let (places, _) = line.rsplit_once(", ")?;
+                    Some(format!("{places}, $SIZE together"))
+                }
                 _ => Some(match line.split_once("enforced by ") {
                     Some((guarantee, _)) => format!("{guarantee}enforced"),
                     None => line.to_owned(),

@@ -654,7 +654,10 @@ fn a_command_cannot_make_polder_say_a_line_of_its_own() {
 fn a_limit_is_told_with_the_flag_of_its_next_step_and_all_of_it_in_five_lines() {
     let place = Place::new();
     let said = place.says(&["run", "--output", "2K", "--", "head", "-c", "3000", "/dev/zero"]);
-    assert!(said.err.ends_with("polder: the output limit was reached; --output 4K raises it\n"), "{said:?}");
+    assert!(
+        said.err.ends_with("polder: the output limit was reached (limits.output: 2K); --output 4K raises it\n"),
+        "{said:?}"
+    );
     let said = place.says(&["run", "--output", "4K", "--", "head", "-c", "3000", "/dev/zero"]);
     assert_eq!((said.code, said.err.as_str()), (0, ""));
     let files: Vec<_> = (0..9).map(|number| text(&place.write(format!("other{number}/data"), ""))).collect();

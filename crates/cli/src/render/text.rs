@@ -112,6 +112,12 @@ pub(crate) fn next_step(violations: &[Violation], limit: &str) -> Option<String>
     }
 }
 
+/// The bound of a limit that was reached, with its key: `limits.memory: 10M`.
+pub(crate) fn bound<'a>(violations: &'a [Violation], limit: &str) -> Option<&'a str> {
+    let reached = violations.iter().find(|violation| violation.action == Action::Limit && violation.target == limit)?;
+    reached.rule.split(" (").next()
+}
+
 /// A limit has its own line.
 fn is_told_elsewhere(violation: &Violation) -> bool {
     violation.action == Action::Limit && violation.grant.is_some()

@@ -134,21 +134,15 @@ impl Running for ShimmedRun {
 impl ShimmedRun {
     /// A launched shim with what has to end after it.
     pub(crate) fn new(launched: Launched, cgroup: Option<Cgroup>, plan: &Arc<Plan>) -> Self {
-<<<<<<< HEAD
-        Self { launched, cgroup, plan: Arc::clone(plan), disk_full: false, told_end: false, told: BTreeMap::new() }
-=======
-        let sweeper = Sweeper::new(plan);
         Self {
             launched,
             cgroup,
-            sweeper,
             plan: Arc::clone(plan),
             disk_full: false,
             told_end: false,
             cpu: Duration::ZERO,
             told: BTreeMap::new(),
         }
->>>>>>> 8af3117 (engines: count the command's CPU time as polder's)
     }
 
     /// What the user is told of something that was denied, once.

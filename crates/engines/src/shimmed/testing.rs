@@ -29,6 +29,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
     HostFacts {
         mechanisms: Mechanism::ALL.into_iter().map(works).collect(),
         landlock_abi: 7,
+        memory_bytes: Some(16 << 30),
         cgroup: None,
         user: UserFacts {
             uid,

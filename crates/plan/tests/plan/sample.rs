@@ -20,6 +20,7 @@ pub(crate) fn host() -> HostFacts {
     HostFacts {
         mechanisms: BTreeMap::new(),
         landlock_abi: 7,
+        memory_bytes: Some(16 << 30),
         cgroup: None,
         user: UserFacts {
             uid: 1000,

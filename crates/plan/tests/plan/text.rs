@@ -19,7 +19,7 @@ fn of_the_built_in_policy() {
         system      /usr (read-only)
         system      /bin -> usr/bin
         workspace   /home/u/repo at /home/u/repo (read-write)
-        private     /tmp, /dev/shm and home, 2G together
+        private     /tmp, /dev/shm and home, 6G together
         set-aside   /home/u/repo/HEAD
         set-aside   /home/u/repo/HEAD
         set-aside   /home/u/repo/polder.yaml
@@ -69,7 +69,7 @@ fn of_a_policy_that_says_much() {
         bind        /opt/cache at /cache (read-write)  # flag --bind
         workspace   /home/u/repo at /home/u/repo (read-only)  # flag --workdir
         skipped     /opt/none (optional bind: the host has nothing there that you can reach)  # flag --bind
-        private     /tmp, /dev/shm and home, 2G together
+        private     /tmp, /dev/shm and home, 6G together
         network     full  # flag --network
         env         HOME PATH TOKEN USER
         changes     direct

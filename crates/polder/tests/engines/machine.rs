@@ -24,6 +24,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
     HostFacts {
         mechanisms,
         landlock_abi: 7,
+        memory_bytes: Some(16 << 30),
         cgroup: Some(CgroupFacts {
             version: CgroupVersion::V2,
             memory: group.clone(),

@@ -4,7 +4,7 @@
 //! Every field of [`Policy`] is named here, so that a new one does not build before it is decided. The
 //! decision per key is in the table of keys (`shape`), and a test holds the two together.
 
-use crate::builtin::{CACHE_SCOPES, CACHE_TTL, DISK_DEFAULT, FILES_DEFAULT};
+use crate::builtin::{CACHE_SCOPES, CACHE_TTL, DISK_SMALL, FILES_DEFAULT};
 use crate::enforce::rank;
 use crate::model::{
     Access, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network, NetworkMode, Policy, Via, Workspace,
@@ -230,7 +230,7 @@ impl Asks<'_> {
         self.limit("memory", memory, &own.memory, None);
         self.limit("cpus", cpus, &own.cpus, None);
         self.limit("pids", pids, &own.pids, None);
-        self.limit::<ByteSize>("disk", disk, &own.disk, Some(DISK_DEFAULT));
+        self.limit::<ByteSize>("disk", disk, &own.disk, Some(DISK_SMALL));
         self.limit("files", files, &own.files, Some(FILES_DEFAULT));
         self.limit("output", output, &own.output, None);
         self.limit("timeout", timeout, &own.timeout, None);

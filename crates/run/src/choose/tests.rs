@@ -59,6 +59,7 @@ fn host() -> Arc<HostFacts> {
     Arc::new(HostFacts {
         mechanisms: BTreeMap::new(),
         landlock_abi: 0,
+        memory_bytes: Some(16 << 30),
         cgroup: None,
         user,
         system: vec![SystemPath { path: "/usr".into(), entry: Entry::Directory }],

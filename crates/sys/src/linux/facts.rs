@@ -118,6 +118,15 @@ pub fn has_file_capabilities(path: &Path) -> bool {
     unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) >= 0 }
 }
 
+/// Memory and swap of the machine, as sysinfo(2) counts them; in a container the numbers are the machine's.
+pub fn memory_bytes() -> Option<u64> {
+    // SAFETY: all-zero is a valid `sysinfo`.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is valid for writing.
+    let known = unsafe { libc::sysinfo(&raw mut info) } == 0;
+    known.then(|| (info.totalram + info.totalswap).saturating_mul(u64::from(info.mem_unit)))
+}
+
 /// Looks at a workspace, at the paths named for it, and at all their parents within it. Root and start are resolved.
 pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]) -> io::Result<TreeFacts> {
     let (root, start) = (root.to_owned(), start.to_owned());

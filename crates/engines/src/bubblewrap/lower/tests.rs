@@ -34,6 +34,7 @@ fn host(uid: u32) -> HostFacts {
     HostFacts {
         mechanisms: Mechanism::ALL.into_iter().map(works).collect(),
         landlock_abi: 7,
+        memory_bytes: Some(16 << 30),
         cgroup: None,
         user: UserFacts {
             uid,
