@@ -25,7 +25,9 @@ pub(crate) fn impossible(engine: &str, plan: &Plan) -> Vec<Gap> {
         let what =
             format!("{origin}: `{host}` cannot appear at `{guest}`: engine `{engine}` shows paths where they are");
         gaps.push(match role {
-            Role::Workspace | Role::Repository => gap(what, "use `workdir: host`, or leave `workdir` out"),
+            Role::Workspace | Role::Repository | Role::EnclosingTree => {
+                gap(what, "use `workdir: host`, or leave `workdir` out")
+            }
             Role::Bind | Role::Cache | Role::State | Role::Lent => {
                 gap(what, "bind it at its own path, or choose an engine that makes a file system")
             }

@@ -34,6 +34,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
             root: root.into(),
             start: root.into(),
             worktree: None,
+            enclosing: None,
             entries: entries.iter().map(|(path, entry)| (Path::new(root).join(path), entry.clone())).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),

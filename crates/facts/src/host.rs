@@ -198,6 +198,8 @@ pub struct TreeFacts {
     pub start: PathBuf,
     /// For a linked git worktree: where the repository behind it lives.
     pub worktree: Option<WorktreeFacts>,
+    /// For a directory in a repository's tree: the repository around it, where it is shown.
+    pub enclosing: Option<EnclosingFacts>,
     /// What stands at each path that the policy protects or denies, and at each of its parents, keyed by absolute
     /// host path.
     pub entries: BTreeMap<PathBuf, Entry>,
@@ -266,11 +268,12 @@ pub struct TwinMount {
 }
 
 impl TreeFacts {
-    /// The trees that a command in the workspace can write by itself: the workspace, and the
-    /// repository behind a linked worktree.
+    /// The trees that a command in the workspace can write by itself: the workspace, the repository
+    /// behind a linked worktree, and the git dir of the repository around the workspace.
     pub fn written_trees(&self) -> Vec<PathBuf> {
         let common = self.worktree.as_ref().map(|worktree| worktree.common_dir.clone());
-        std::iter::once(self.root.clone()).chain(common).collect()
+        let around = self.enclosing.as_ref().map(|enclosing| enclosing.git_dir.clone());
+        std::iter::once(self.root.clone()).chain(common).chain(around).collect()
     }
 }
 
@@ -308,6 +311,18 @@ pub struct CapturedFacts {
     pub objects: Vec<PathBuf>,
     /// A mark of everything that is copied: whoever copies looks whether it is still the same.
     pub digest: String,
+}
+
+/// The repository whose tree a workspace is a part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnclosingFacts {
+    /// The tree that is shown around the workspace, resolved: the repository's, or for a submodule the
+    /// tree in which it lies.
+    pub tree: PathBuf,
+    /// The top of the tree to which the git dir belongs: `tree`, or the submodule.
+    pub top: PathBuf,
+    /// The git dir with the data that git writes, resolved; shared by all worktrees.
+    pub git_dir: PathBuf,
 }
 
 /// A linked git worktree whose back link was checked.

@@ -19,8 +19,8 @@ pub use event::{Event, EventKind, Output, Progress, RunId};
 pub use grant::{Grant, GrantError};
 pub use guarantee::{Gap, Guarantee, UnknownGuarantee};
 pub use host::{
-    CacheFacts, CapturedFacts, CgroupFacts, CgroupVersion, Entry, HardLinked, HostFacts, Mechanism, OtherLink,
-    OtherNames, Probe, Resolved, SystemPath, TreeFacts, TwinMount, UserFacts, WorktreeFacts,
+    CacheFacts, CapturedFacts, CgroupFacts, CgroupVersion, EnclosingFacts, Entry, HardLinked, HostFacts, Mechanism,
+    OtherLink, OtherNames, Probe, Resolved, SystemPath, TreeFacts, TwinMount, UserFacts, WorktreeFacts,
 };
 pub use origin::{Origin, Sourced};
 pub use outcome::{Ending, LimitKind, Outcome, Usage};

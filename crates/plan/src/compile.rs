@@ -1,11 +1,11 @@
 //! From policy and facts to a plan, or to every reason why there is none.
 
 use crate::env;
-use crate::plan::{Identity, Plan, World};
+use crate::plan::{Identity, Plan, Role, World};
 use crate::trace;
 use crate::view::{self, Viewed};
 use polder_facts::{GuestPath, HostFacts, Origin, Sourced, UserFacts};
-use polder_policy::{NetworkMode, Policy};
+use polder_policy::{NetworkMode, Policy, WorkspaceMode};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,14 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         inside.insert("HOME".into(), identity.home.as_os_str().to_owned());
         if inside.contains_key(&OsString::from("USER")) {
             inside.insert("USER".into(), (&identity.name).into());
+        }
+    }
+    // A layer is a file system of its own, at whose border git stops to look for its repository (git(1)).
+    let is_layer = policy.workspace.value.mode == WorkspaceMode::Cow;
+    if is_layer && files.shown.iter().any(|shown| shown.role == Role::EnclosingTree) {
+        // Its git dir is read-only, so that `git status` must not try to refresh the index.
+        for (name, value) in [("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"), ("GIT_OPTIONAL_LOCKS", "0")] {
+            inside.entry(name.into()).or_insert_with(|| value.into());
         }
     }
 

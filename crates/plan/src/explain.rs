@@ -91,7 +91,7 @@ impl fmt::Display for Plan {
         for shown in &files.shown {
             let role = match shown.role {
                 Role::Workspace => "workspace",
-                Role::Repository => "repository",
+                Role::Repository | Role::EnclosingTree => "repository",
                 Role::Bind => "bind",
                 Role::Cache => "cache",
                 Role::State => "state",

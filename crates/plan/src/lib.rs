@@ -29,4 +29,4 @@ pub use sensitive::{Sensitive, is_never_offered, is_probing, risk};
 pub use standing::{Denied, MOUNTS, Standing, Way, Wish};
 pub use tolerated::is_optional_write;
 pub use trace::{TRACEPARENT, carries_trace};
-pub use view::{BORROWED, LENT, STATE};
+pub use view::{BORROWED, LENT, STATE, is_project};

@@ -216,8 +216,10 @@ impl std::fmt::Display for Unreplaceable {
 pub enum Role {
     /// The tree that the command works on.
     Workspace,
-    /// The repository behind a linked git worktree.
+    /// Git's own part of a repository whose tree is the workspace, or holds it.
     Repository,
+    /// The tree around a workspace that is a part of a repository.
+    EnclosingTree,
     /// The policy asks for it.
     Bind,
     /// It is kept between runs.

@@ -4,7 +4,7 @@
 
 use crate::plan::{Configuration, Mask, MaskKind, Plan, Role, Shown, SystemKind};
 use polder_facts::Grant;
-use polder_policy::Access;
+use polder_policy::{Access, WorkspaceMode};
 use std::path::{Path, PathBuf};
 
 /// What a command wants to do at a path.
@@ -116,11 +116,21 @@ impl Plan {
         }
         if wish == Wish::Write && shown.access == Access::ReadOnly {
             let (what, way) = match shown.role {
+                Role::Repository if self.workspace.value.mode != WorkspaceMode::Direct => {
+                    let way =
+                        "the layer lies over the workspace alone; git's own part changes with `workspace: direct`";
+                    ("repository, read-only", Way::Other(way.to_owned()))
+                }
                 Role::Workspace | Role::Repository => {
                     ("read_only", Way::Other("the workspace is read-only; run without `read_only`".to_owned()))
                 }
                 Role::Cache => ("cache, read-only", Way::Other("the policy makes this cache read-only".to_owned())),
                 Role::State => ("state, read-only", Way::Other("a service can write its state".to_owned())),
+                Role::EnclosingTree if below.components().any(|part| part.as_os_str() == ".git") => {
+                    let way = format!("it is git's own; work at the top of the repository: -C {}", shown.host);
+                    ("repository around the workspace, read-only", Way::Other(way))
+                }
+                Role::EnclosingTree => ("repository around the workspace, read-only", Self::writable(shown)),
                 Role::Bind | Role::Lent => ("bind, read-only", Self::writable(shown)),
             };
             let rule = format!("{what} ({})", shown.origin);

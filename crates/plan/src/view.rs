@@ -115,7 +115,11 @@ pub(crate) fn build(
         WorkspaceMode::Direct | WorkspaceMode::Cow => repository(policy, host).into_iter().collect(),
         WorkspaceMode::Worktree => borrowed_objects(host),
     });
-    shown.extend(binds(world, policy, host, &mut faults));
+    let bound = binds(world, policy, host, &mut faults);
+    // A bind of the same place says more: `--bind REPOSITORY:rw`.
+    let is_asked = |own: &Shown| bound.iter().any(|bind| bind.guest == own.guest);
+    shown.extend(enclosing(policy, host, &workdir).into_iter().filter(|own| !is_asked(own)));
+    shown.extend(bound);
     shown.extend(state(policy, &mut faults));
     // In the host's own world nothing can appear where it is not; the engines of that world say so.
     let kept = caches::caches(policy, host, identity, &mut faults);
@@ -175,23 +179,32 @@ fn scratch(host: &HostFacts) -> ByteSize {
     host.memory_bytes.map_or(DISK_SMALL, |bytes| DISK_DEFAULT.min(ByteSize((bytes / 2) >> 20 << 20)))
 }
 
-/// A workspace is a project: not the whole machine, not the home directory, not a part of the system.
-fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) -> bool {
-    let root = &host.tree.root;
+/// Whether a directory is a project, which can be shown: not the whole machine, not the home directory, not a part
+/// of the system, and not one of the places that every sandbox has for itself.
+pub fn is_project(path: &Path, home: &Path) -> bool {
+    no_project(path, home).is_none() && !PRIVATE_PLACES.iter().any(|place| path == Path::new(place))
+}
+
+fn no_project(path: &Path, home: &Path) -> Option<&'static str> {
     let system = ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/run", "/opt", "/srv"];
     let kernel = ["/proc", "/sys", "/dev"];
-    let what = if root == Path::new("/") {
-        "the whole machine"
-    } else if host.user.home.starts_with(root) {
-        "the home directory, or holds it"
-    } else if root.parent().is_some_and(|parent| parent.starts_with("/dev/shm")) {
+    if path == Path::new("/") {
+        Some("the whole machine")
+    } else if home.starts_with(path) {
+        Some("the home directory, or holds it")
+    } else if path.parent().is_some_and(|parent| parent.starts_with("/dev/shm")) {
         // An ordinary directory in memory. It cannot appear at its own path, which `check_places` says.
-        return true;
-    } else if system.iter().any(|path| root == Path::new(path)) || kernel.iter().any(|path| root.starts_with(path)) {
-        "a part of the system"
+        None
+    } else if system.iter().any(|own| path == Path::new(own)) || kernel.iter().any(|own| path.starts_with(own)) {
+        Some("a part of the system")
     } else {
-        return true;
-    };
+        None
+    }
+}
+
+fn check_workspace(host: &HostFacts, faults: &mut Vec<Fault>) -> bool {
+    let root = &host.tree.root;
+    let Some(what) = no_project(root, &host.user.home) else { return true };
     faults.push(Fault::new(
         Origin::BuiltIn,
         format!("the workspace `{}` is {what}", root.display()),
@@ -221,15 +234,34 @@ fn repository(policy: &Policy, host: &HostFacts) -> Option<Shown> {
     Some(Shown {
         host: HostPath::new(common).ok()?,
         guest: GuestPath::new(common).ok()?,
-        // Only the workspace has a layer; what lies beside it must not change behind its back.
-        access: match policy.workspace.value.mode {
-            WorkspaceMode::Direct => policy.access.value,
-            WorkspaceMode::Cow | WorkspaceMode::Worktree => Access::ReadOnly,
-        },
+        access: repository_access(policy),
         directory: true,
         role: Role::Repository,
         origin: Origin::BuiltIn,
     })
+}
+
+/// The repository around a workspace at its own path: its tree to look at, and git's own part to work with.
+fn enclosing(policy: &Policy, host: &HostFacts, workdir: &GuestPath) -> Vec<Shown> {
+    let Some(enclosing) = host.tree.enclosing.as_ref().filter(|_| workdir.as_path() == host.tree.root) else {
+        return Vec::new();
+    };
+    let tree = (&enclosing.tree, Access::ReadOnly, Role::EnclosingTree);
+    let git_dir = (&enclosing.git_dir, repository_access(policy), Role::Repository);
+    let shown = [tree, git_dir].into_iter().filter_map(|(path, access, role)| {
+        let (host, guest) = (HostPath::new(path).ok()?, GuestPath::new(path).ok()?);
+        Some(Shown { host, guest, access, directory: true, role, origin: Origin::BuiltIn })
+    });
+    shown.collect()
+}
+
+/// Whether git's own part of a repository can be written where it is not in the workspace.
+fn repository_access(policy: &Policy) -> Access {
+    match policy.workspace.value.mode {
+        WorkspaceMode::Direct => policy.access.value,
+        // Only the workspace has a layer; what lies beside it must not change behind its back.
+        WorkspaceMode::Cow | WorkspaceMode::Worktree => Access::ReadOnly,
+    }
 }
 
 /// Where a private copy of a repository finds the objects that it borrows: at places of our own, because a path of the
@@ -369,7 +401,9 @@ fn check_places<'a>(world: World, shown: impl Iterator<Item = &'a Shown>, faults
         if own || guest.as_path() == Path::new("/") || replaces() {
             let remedy = match role {
                 Role::Workspace => "show the workspace elsewhere: `workdir: /workspace`, or --workdir /workspace",
-                Role::Repository | Role::Bind | Role::Cache | Role::State | Role::Lent => "choose another path inside",
+                Role::Repository | Role::EnclosingTree | Role::Bind | Role::Cache | Role::State | Role::Lent => {
+                    "choose another path inside"
+                }
             };
             faults.push(Fault::new(origin.clone(), format!("`{guest}` inside belongs to the sandbox itself"), remedy));
         }
@@ -506,6 +540,13 @@ impl Masks<'_> {
                 self.view.hidden_at_start.push(Sourced::new(text.clone(), origin.clone()));
             }
             self.add_path(kind, &path, origin);
+            let around = self.host.tree.enclosing.as_ref().map(|enclosing| enclosing.tree.join(text));
+            // The same name beside the workspace; there nothing can be written anyway. One that holds the
+            // workspace would mask all of it.
+            let around = around.filter(|around| *around != path && !self.host.tree.root.starts_with(around));
+            if let Some(path) = around.filter(|_| kind == MaskKind::Hide) {
+                self.add_path(kind, &path, origin);
+            }
             return;
         }
         for path in self.host.tree.matches.get(text).cloned().unwrap_or_default() {

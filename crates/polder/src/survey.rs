@@ -65,6 +65,7 @@ pub fn reference(world: World, host: &HostFacts) -> Plan {
         root: PROJECT.into(),
         start: PROJECT.into(),
         worktree: None,
+        enclosing: None,
         entries: BTreeMap::new(),
         matches: BTreeMap::new(),
         mounts: Vec::new(),

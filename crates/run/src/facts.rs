@@ -4,9 +4,9 @@ use crate::cache;
 use crate::projects;
 use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
-use polder_facts::{CacheFacts, Entry, HostFacts, Origin, OtherNames, Sourced, TreeFacts, UserFacts};
-use polder_plan::cache_candidates;
-use polder_policy::{Access, Image, PROJECT_NAMES, PathPattern, Policy, WorkspaceMode};
+use polder_facts::{CacheFacts, EnclosingFacts, Entry, HostFacts, Origin, OtherNames, Sourced, TreeFacts, UserFacts};
+use polder_plan::{cache_candidates, is_project};
+use polder_policy::{Access, Image, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::names::{self, MaskedFor, MountTable, ShownTree};
 use polder_sys::probe::{self, Machine};
@@ -68,6 +68,8 @@ pub fn gather(
     let fault = |source| FactsError::Workspace { path: workspace.to_owned(), source };
     let root = look::resolve(workspace).map_err(fault)?;
     let user = look::user(&environment, &root);
+    let enclosing = enclosing(policy, &root, &user);
+    let around = enclosing.as_ref().map(|enclosing| enclosing.tree.as_path());
     // A copy that is there already is looked at itself; a new one is made of what the tree has.
     let copy = worktree::copy(policy, &root, &user, &environment)?;
     let seen = copy.as_ref().and_then(worktree::Copy::place).unwrap_or(&root).to_owned();
@@ -88,15 +90,20 @@ pub fn gather(
         if is_glob(&rule.value.0) {
             patterns.push(rule);
         } else {
-            literals.push(seen.join(&rule.value.0));
+            literals.extend(std::iter::once(seen.as_path()).chain(around).map(|base| base.join(&rule.value.0)));
         }
     }
     let mut matches = BTreeMap::new();
     for Sourced { value: PathPattern(text), origin } in patterns {
-        let found = match virtually {
+        let mut found = match virtually {
             true if !Path::new(text).is_absolute() => projects::expand(&projects, &root, text, origin)?,
             _ => expand(&seen, text, origin)?,
         };
+        if let Some(around) = around.filter(|_| !Path::new(text).is_absolute()) {
+            found.extend(expand(around, text, origin)?);
+            found.sort();
+            found.dedup();
+        }
         literals.extend(found.iter().cloned());
         matches.insert(text.clone(), found);
     }
@@ -105,7 +112,7 @@ pub fn gather(
     // The workspace has no link in its path, and the home directory may be one.
     let place = polder_cache::place(&environment, &user.home).map(|place| polder_cache::resolved(&place));
     let kept = place.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let store = place.filter(|place| needs_store(policy, &root, place));
+    let store = place.filter(|place| needs_store(policy, around.unwrap_or(&root), place));
     literals.extend(store.clone());
     let start = projects::start(&projects, &root, &start);
     let mut tree = if virtually {
@@ -114,6 +121,7 @@ pub fn gather(
         look::tree(&seen, &start, &literals, &sources).map_err(fault)?
     };
     tree.matches = matches;
+    tree.enclosing = enclosing;
     if let Some(copy) = &copy {
         worktree::speak_of(copy, &mut tree, &root);
     }
@@ -139,6 +147,18 @@ pub fn gather(
     })
 }
 
+/// The repository around the workspace, where it is shown: in a workspace at its own path, because git
+/// looks for it upwards, and where its tree is a project and not a whole home directory.
+fn enclosing(policy: &Policy, root: &Path, user: &UserFacts) -> Option<EnclosingFacts> {
+    let in_place = match policy.workspace.value.mode {
+        WorkspaceMode::Direct | WorkspaceMode::Cow => policy.workdir.value == Workdir::Host,
+        // A copy of a repository is one of its own.
+        WorkspaceMode::Worktree => false,
+    };
+    let found = look::enclosing_repository(root).filter(|_| in_place)?;
+    is_project(&found.tree, &user.home).then_some(found)
+}
+
 /// By which other names what a policy masks could be reached in what it shows.
 fn other_names(policy: &Policy, tree: &TreeFacts, table: &MountTable) -> Result<OtherNames, FactsError> {
     let shown = |path: &Path, access: Access| ShownTree { path: path.to_owned(), written: access == Access::ReadWrite };
@@ -147,9 +167,8 @@ fn other_names(policy: &Policy, tree: &TreeFacts, table: &MountTable) -> Result<
         binds.filter_map(|bind| Some(shown(&tree.sources.get(bind.host.as_path())?.path, bind.access))).collect();
     match policy.workspace.value.mode {
         WorkspaceMode::Direct | WorkspaceMode::Cow => {
-            let repository = tree.worktree.iter().map(|worktree| &worktree.common_dir);
-            let own = std::iter::once(&tree.root).chain(repository);
-            trees.extend(own.map(|path| shown(path, policy.access.value)));
+            trees.extend(tree.written_trees().iter().map(|path| shown(path, policy.access.value)));
+            trees.extend(tree.enclosing.iter().map(|enclosing| shown(&enclosing.tree, Access::ReadOnly)));
         }
         // The copy is polder's: each file in it has one name, and nothing is mounted below it.
         WorkspaceMode::Worktree => {}

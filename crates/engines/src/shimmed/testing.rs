@@ -44,6 +44,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
             root: ROOT.into(),
             start: ROOT.into(),
             worktree: None,
+            enclosing: None,
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),

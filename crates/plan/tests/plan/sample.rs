@@ -35,6 +35,7 @@ pub(crate) fn host() -> HostFacts {
             root: ROOT.into(),
             start: ROOT.into(),
             worktree: None,
+            enclosing: None,
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),

@@ -2,8 +2,11 @@
 
 use crate::sample::{bind, file, host, lifting, patterns, planned, protecting, view, with, with_source};
 use expect_test::{Expect, expect};
-use polder_facts::{Entry, GuestPath, HostFacts, Sourced, WorktreeFacts};
-use polder_policy::{Access, Policy, Workdir, built_in};
+use polder_facts::git::GitDirFacts;
+use polder_facts::{EnclosingFacts, Entry, GuestPath, HostFacts, Sourced, WorktreeFacts};
+use polder_plan::Shown;
+use polder_policy::{Access, Policy, Workdir, WorkspaceMode, built_in};
+use std::path::PathBuf;
 
 fn check(policy: &Policy, host: &HostFacts, expected: Expect) {
     expected.assert_eq(&view(policy, host));
@@ -376,6 +379,62 @@ fn a_workspace_is_one_project() {
         let seen = view(&protecting(&[]), &host);
         assert!(seen.contains(words) && seen.contains("-C"), "{root}: {seen}");
     }
+}
+
+/// The workspace is a directory of the repository `/home/u/main`.
+fn in_a_repository() -> HostFacts {
+    let mut host = host();
+    host.tree.root = "/home/u/main/a/sub".into();
+    host.tree.start = "/home/u/main/a/sub".into();
+    let (tree, git_dir) = ("/home/u/main".into(), PathBuf::from("/home/u/main/.git"));
+    host.tree.enclosing = Some(EnclosingFacts { tree, top: "/home/u/main".into(), git_dir: git_dir.clone() });
+    let (obeyed, configs) = (vec!["hooks".into()], vec![("config".into(), String::new())]);
+    host.tree.git.dirs.push(GitDirFacts { path: git_dir, obeyed, configs, state: Vec::new() });
+    for (path, entry) in [
+        ("/home/u/main/.git", Entry::Directory),
+        ("/home/u/main/.git/hooks", Entry::Directory),
+        ("/home/u/main/.git/config", file()),
+        ("/home/u/main/a", Entry::Directory),
+        ("/home/u/main/a/sub", Entry::Directory),
+        ("/home/u/main/secret", file()),
+    ] {
+        host.tree.entries.insert(path.into(), entry);
+    }
+    host
+}
+
+/// What a plan shows, one a line.
+fn shown(policy: &Policy, host: &HostFacts) -> Vec<String> {
+    let words = |shown: &Shown| format!("{} {:?} {:?}", shown.guest, shown.access, shown.role);
+    planned(policy, host).expect("a plan").files.shown.iter().map(words).collect()
+}
+
+#[test]
+fn repository_around_the_workspace_is_shown_and_held() {
+    let (host, mut policy) = (in_a_repository(), built_in());
+    let read_only = "/home/u/main ReadOnly EnclosingTree";
+    let workspace = "/home/u/main/a/sub ReadWrite Workspace";
+    let git_dir = "/home/u/main/.git ReadWrite Repository";
+    assert_eq!(shown(&policy, &host), [read_only, git_dir, workspace]);
+    let seen = view(&policy, &host);
+    for held in ["protected   /home/u/main/.git/hooks\n", "protected   /home/u/main/.git/config\n"] {
+        assert!(seen.contains(held), "{seen}");
+    }
+    // A rule of the policy holds in all of it.
+    policy.deny_read = patterns(&["secret"]);
+    assert!(view(&policy, &host).contains("hidden      /home/u/main/secret  # polder.yaml:1\n"));
+    // A layer lies over the workspace alone, and elsewhere git would not find the repository.
+    policy.workspace.value.mode = WorkspaceMode::Cow;
+    assert_eq!(shown(&policy, &host), [read_only, &git_dir.replace("ReadWrite", "ReadOnly"), workspace]);
+    let mut moved = built_in();
+    moved.workdir = Sourced::built_in(Workdir::At(GuestPath::new("/workspace").expect("a path")));
+    assert_eq!(shown(&moved, &host), ["/workspace ReadWrite Workspace"]);
+    // Asked for by name, all of it can be written, and git's own part is held as before.
+    let host = with_source(host, "/home/u/main");
+    let mut asked = built_in();
+    asked.binds = vec![bind("/home/u/main", "/home/u/main", Access::ReadWrite)];
+    assert_eq!(shown(&asked, &host), ["/home/u/main ReadWrite Bind", git_dir, workspace]);
+    assert!(view(&asked, &host).contains("protected   /home/u/main/.git/hooks\n"));
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             root: "/srv/project".into(),
             start: "/srv/project".into(),
             worktree: None,
+            enclosing: None,
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),

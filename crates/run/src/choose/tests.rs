@@ -67,6 +67,7 @@ fn host() -> Arc<HostFacts> {
             root: "/srv/project".into(),
             start: "/srv/project".into(),
             worktree: None,
+            enclosing: None,
             entries: BTreeMap::new(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),

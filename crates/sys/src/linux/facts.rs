@@ -2,7 +2,7 @@
 
 use super::call::Errno;
 use polder_facts::git::{GitDirFacts, GitFacts};
-use polder_facts::{Entry, OtherNames, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
+use polder_facts::{EnclosingFacts, Entry, OtherNames, Resolved, SystemPath, TreeFacts, UserFacts, WorktreeFacts};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
@@ -161,6 +161,7 @@ pub fn tree(root: &Path, start: &Path, literals: &[PathBuf], sources: &[PathBuf]
         root,
         start,
         worktree,
+        enclosing: None,
         entries,
         matches: BTreeMap::new(),
         submodules,
@@ -258,6 +259,51 @@ pub fn linked_worktree(root: &Path) -> Option<WorktreeFacts> {
     // git makes them nowhere else, and nothing but a repository has this shape.
     let expected = git_dir.parent()?.file_name()? == "worktrees" && git_dir.parent()?.parent()? == common_dir;
     (expected && common_dir.join("objects").is_dir()).then_some(WorktreeFacts { git_dir, common_dir })
+}
+
+/// The repository whose tree a directory is a part of, as git on the host finds it: upwards to the first
+/// `.git`, on one file system (git's setup.c), and only where all of it has the directory's owner.
+///
+/// A `.git` file is text from a repository. It counts where the git dir that it names says the same.
+pub fn enclosing_repository(root: &Path) -> Option<EnclosingFacts> {
+    let own = fs::symlink_metadata(root).ok()?;
+    let is_alike = |path: &Path| {
+        fs::symlink_metadata(path).is_ok_and(|found| (found.uid(), found.dev()) == (own.uid(), own.dev()))
+    };
+    let has_git = |path: &Path| path.join(".git").symlink_metadata().is_ok();
+    let found = if has_git(root) {
+        let (git_dir, tree) = submodule_git_dir(root)?;
+        EnclosingFacts { tree, top: root.to_owned(), git_dir }
+    } else {
+        let top = root.ancestors().skip(1).take_while(|path| is_alike(path)).find(|path| has_git(path))?;
+        let git = top.join(".git");
+        let kind = fs::symlink_metadata(&git).ok()?.file_type();
+        let git_dir = if kind.is_dir() {
+            Some(git).filter(|git| super::repository::is_git_dir(git))
+        } else {
+            let linked = linked_worktree(top).map(|worktree| worktree.common_dir);
+            linked.or_else(|| submodule_git_dir(top).map(|(git_dir, _)| git_dir))
+        }?;
+        EnclosingFacts { tree: top.to_owned(), top: top.to_owned(), git_dir }
+    };
+    // A directory in the git dir itself, such as that of the hooks, is no part of the tree.
+    let is_part = !root.starts_with(&found.git_dir) && !super::repository::is_git_dir(root);
+    (is_part && is_alike(&found.tree) && is_alike(&found.git_dir)).then_some(found)
+}
+
+/// The git dir of a submodule, and the tree of the repository that it lies in.
+fn submodule_git_dir(top: &Path) -> Option<(PathBuf, PathBuf)> {
+    let pointer = top.join(".git");
+    if !fs::symlink_metadata(&pointer).ok()?.is_file() {
+        return None;
+    }
+    let git_dir = PathBuf::from(read_line(&pointer)?.strip_prefix("gitdir:")?.trim());
+    let git_dir = fs::canonicalize(top.join(git_dir)).ok()?;
+    // git makes them nowhere else, and its configuration names the tree.
+    let holds = |above: &&Path| git_dir.starts_with(above.join(".git/modules"));
+    let tree = top.ancestors().skip(1).find(holds)?;
+    let own = super::repository::is_git_dir(&git_dir) && super::repository::tree_of(&git_dir).as_deref() == Some(top);
+    own.then(|| (git_dir, tree.to_owned()))
 }
 
 /// The first line of a small file.

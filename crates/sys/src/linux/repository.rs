@@ -363,18 +363,31 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        let top = top.or_else(|| own_top(&path, &configs));
+        let top = top.or_else(|| own_top(&path, &configs)).or_else(|| self.top_around(&path));
         if let Some(place) = read_text(&path.join("commondir"), POINTER_BYTES_MAX) {
-            self.waiting.push_back((path.join(line(&place)), None));
+            let common = path.join(line(&place));
+            // What it names relative to a tree is meant for the tree of each worktree.
+            let shared = read_text(&common.join("config"), CONFIG_BYTES_MAX);
+            if let (Some(top), Some(text)) = (&top, shared) {
+                self.configuration(&common.join("config"), &text, top)?;
+            }
+            self.waiting.push_back((common, None));
         }
         for (below, config) in &configs {
             self.configuration(&path.join(below), config, top.as_deref().unwrap_or(&path))?;
         }
-        if let Some(top) = top.as_deref().filter(|top| self.is_ours(top)).map(Path::to_owned) {
+        let is_seen = |top: &&Path| self.is_ours(top) || self.trees[0].starts_with(top);
+        if let Some(top) = top.as_deref().filter(is_seen).map(Path::to_owned) {
             self.gitlinks(&path, &top)?;
         }
         self.seen.push(SeenDir { path, top, obeyed, configs, state });
         Ok(())
+    }
+
+    /// The tree of a git dir around the workspace.
+    fn top_around(&self, git_dir: &Path) -> Option<PathBuf> {
+        let top = git_dir.parent().filter(|_| git_dir.file_name() == Some(OsStr::new(".git")))?;
+        self.trees[0].starts_with(top).then(|| top.to_owned())
     }
 
     /// Follows a symlink that stands for a part of a git dir.
@@ -636,9 +649,15 @@ fn parts(path: &Path) -> Vec<String> {
 }
 
 /// Whether git takes a directory for a repository: `is_git_directory` in git's setup.c.
-fn is_git_dir(path: &Path) -> bool {
+pub(super) fn is_git_dir(path: &Path) -> bool {
     let has = |name: &str| path.join(name).symlink_metadata().is_ok();
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
+/// The tree of a submodule, as the configuration of its git dir names it.
+pub(super) fn tree_of(git_dir: &Path) -> Option<PathBuf> {
+    let config = read_text(&git_dir.join("config"), CONFIG_BYTES_MAX)?;
+    own_top(git_dir, &[("config".into(), config)])
 }
 
 /// The tree of a submodule or a linked worktree, as its git dir names it.

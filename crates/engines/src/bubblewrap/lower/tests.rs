@@ -52,6 +52,7 @@ fn host(uid: u32) -> HostFacts {
             root: ROOT.into(),
             start: ROOT.into(),
             worktree: None,
+            enclosing: None,
             entries: entries.into_iter().map(|(path, entry)| (Path::new(ROOT).join(path), entry)).collect(),
             matches: BTreeMap::new(),
             mounts: Vec::new(),
