@@ -104,9 +104,7 @@ const fn may_be_made(kind: DenialKind) -> bool {
         | DenialKind::Address
         | DenialKind::Lookup
         | DenialKind::SystemCall
-        | DenialKind::Reserved
-        | DenialKind::Unseen
-        | DenialKind::Unmade => false,
+        | DenialKind::Unseen => false,
     }
 }
 
