@@ -8,6 +8,7 @@ mod generate;
 mod machine;
 mod mutate;
 mod order;
+mod real;
 mod run;
 mod soak;
 mod test;
@@ -24,6 +25,7 @@ cargo xtask VERB
   bench start|work|workspace|streams  measure, side by side, and print a table (--write keeps it in docs/bench/)
   bench start --engines  the start of every engine that works here, in one table
   soak kill [--engine ID] [--kills N] [--user]  kill runs at random times and count what they leave
+  real [SUITE…] [root|user] [--keep]  run the suites of real programs outside and inside, and list what only fails inside
   mutate [FILTER]        switch every layer of a sandbox off in turn and print which attack notices
   order                  list the functions that a run passes through, for the linker to put them side by side
   generate               write the generated files anew: schemas, man pages, filters, the page of engines
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Some("daemons") => daemons::with(rest),
         Some(daemons::KEEPER) => daemons::keep(),
         Some("bench") => bench::bench(rest),
+        Some("real") => real::real(rest),
         Some("soak") => soak::soak(rest),
         Some("mutate") => mutate::layers(rest.first().map(String::as_str)),
         Some("order") => order::order(),
