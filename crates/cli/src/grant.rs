@@ -50,8 +50,8 @@ pub(crate) fn grant(args: &GrantArgs) -> Result<u8, Failure> {
 
 fn sensitive(grant: &Grant) -> Option<String> {
     match grant {
-        Grant::FsRead(path) | Grant::FsWrite(path) => risk(path, &home()).map(|why| format!("think first: {why}")),
-        Grant::NetFull => Some("think first: it opens the host's whole network".to_owned()),
+        Grant::FsRead(path) | Grant::FsWrite(path) => risk(path, &home()).map(|why| format!("risk: {why}")),
+        Grant::NetFull => Some("risk: it opens the host's whole network".to_owned()),
         Grant::NetConnect(_) | Grant::Env(_) | Grant::Limit { .. } => None,
     }
 }

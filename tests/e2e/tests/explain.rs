@@ -158,7 +158,7 @@ fn nothing_is_added_to_a_run_and_the_flag_of_a_new_one_is_named() {
         assert_eq!(place.says(wrong).code, 125);
     }
     let said = place.says(&["grant", run, "fs.read=/root/.ssh/id_rsa"]);
-    assert!(said.err.contains("think first: it holds keys"), "{said:?}");
+    assert!(said.err.contains("risk: it holds keys"), "{said:?}");
 }
 
 /// A hint that does not help is worse than none.
@@ -186,4 +186,21 @@ fn a_step_leaves_a_record_too() {
     place.write("work/polder.yaml", "steps: {a: {exec: 'true'}, b: {exec: 'mkdir /opt/x'}}\n");
     assert_eq!(place.says(&["steps"]).code, 1);
     assert_eq!(place.says(&["explain", "--list"]).out.lines().count(), 1);
+}
+
+/// What programs of the host obey, and what makes a command the user, is told with the reason and not offered.
+#[test]
+fn explain_offers_no_hook_and_no_key() {
+    let place = Place::new();
+    assert!(place.command("git").args(["init", "-q"]).status().expect("git").success());
+    let key = place.write("home/.ssh/id_ed25519", "").display().to_string();
+    let data = place.write("other/data", "").display().to_string();
+    let script = format!("echo x > .git/hooks/pre-commit; cat {key} {data}");
+    let said = place.says(&["run", "--observe", "exact", "--", "sh", "-c", &script]);
+    assert!(said.code != 0 && !said.err.contains(&format!("--allow fs.read={key}")), "{said:?}");
+    assert!(said.err.contains("no grant is offered: it holds keys"), "{said:?}");
+    let story = place.says(&["explain"]).out;
+    let offered = story.lines().find(|line| line.starts_with("  --allow ")).expect("what has no risk");
+    assert_eq!(offered.trim(), format!("--allow fs.read={data}"), "{story}");
+    assert!(story.contains("not offered: fs.write=.git/hooks (it lifts a protection"), "{story}");
 }

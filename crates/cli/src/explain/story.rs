@@ -102,13 +102,25 @@ fn denied(record: &Value) -> String {
         }
     }
     left_out(&mut text, &record["violationsLeftOut"], "denials");
-    // What somebody should think about first has a note, and is not offered together with the rest.
+    // A grant with a risk has a note, and is not offered together with the rest.
     let light = violations(record).filter(|violation| violation["note"].is_null());
     let grants: BTreeSet<&str> = light.filter_map(|violation| violation["suggestedCapability"].as_str()).collect();
+    // A grant that names a rule and no path of the host lifts a protection.
+    let (lifting, grants): (BTreeSet<&str>, BTreeSet<&str>) = grants
+        .into_iter()
+        .partition(|grant| grant.strip_prefix("fs.write=").is_some_and(|path| !path.starts_with('/')));
     let flags: Vec<String> =
         grants.iter().filter_map(|grant| pasteable(grant)).map(|grant| format!("--allow {grant}")).collect();
     if !flags.is_empty() {
-        let _ = writeln!(text, "\nto allow what can be granted without a second thought\n  {}", flags.join(" "));
+        let _ = writeln!(
+            text,
+            "\nto allow what has no known risk (not verified: `polder again` tries it)\n  {}",
+            flags.join(" ")
+        );
+    }
+    for grant in lifting {
+        let why = "it lifts a protection: programs of the host run or obey what is written there";
+        let _ = writeln!(text, "\nnot offered: {} ({why})", on_one_line(grant));
     }
     text
 }

@@ -29,7 +29,7 @@ pub(super) fn page(lesson: &Lesson, name: &str, worry: Worry<'_>) -> String {
         "Asked for and not granted, because somebody should think first; `--allow` gives it for one run:",
         &lesson.held,
     );
-    list(&mut text, "Asked for, and nothing allows it:", &lesson.refused);
+    list(&mut text, "Asked for, and no grant is offered:", &lesson.refused);
     text
 }
 
@@ -156,7 +156,7 @@ mod tests {
             # Asked for and not granted, because somebody should think first; `--allow` gives it for one run:
             #   fs.read=/home/u/.ssh/id (it holds keys)
 
-            # Asked for, and nothing allows it:
+            # Asked for, and no grant is offered:
             #   file-read of evil\nnetwork: true (nothing does)
         "##]]
         .assert_eq(&page(&lesson, "learned", &worry));

@@ -4,7 +4,9 @@
 //! not read anyway and what every program looks for in passing are none, and no text is ever guessed from.
 
 use polder_facts::{Action, Grant, Violation};
-use polder_plan::{Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_optional_write, is_probing, risk};
+use polder_plan::{
+    Denied, LENT, MOUNTS, Plan, Standing, Way, Wish, World, is_never_offered, is_optional_write, is_probing, risk,
+};
 use polder_sys::outside::{Deed, interpreter, is_socket, may, may_change_names};
 use polder_sys::{Denial, DenialKind, FoundAtEnd, syscalls};
 use std::ffi::OsStr;
@@ -214,10 +216,12 @@ fn at_path(plan: &Plan, path: &Path, wish: Wish, errno: u32, minimal: Minimal) -
         Way::Show if path.to_str().is_none() => {
             (None, Some("its name is not UTF-8, which no policy can say".to_owned()))
         }
-        Way::Show => {
-            let risk = worry(granted(&shown), plan.identity.home.as_path());
-            (Some(shown), risk.map(|why| format!("think first: {why}")))
-        }
+        Way::Show => match worry(granted(&shown), plan.identity.home.as_path()) {
+            Some(why) if is_not_offered(granted(&shown), plan.identity.home.as_path()) => {
+                (None, Some(format!("no grant is offered: {why}")))
+            }
+            risk => (Some(shown), risk.map(|why| format!("risk: {why}"))),
+        },
     };
     Some(Found { target, rule, layer: layer.to_owned(), grant, note })
 }
@@ -245,6 +249,11 @@ fn worry(path: &Path, home: &Path) -> Option<&'static str> {
     let behind = || path.canonicalize().ok().and_then(|behind| risk(&behind, home));
     let service = || is_socket(path).then_some("a service of the host listens there");
     risk(path, home).or_else(behind).or_else(service)
+}
+
+/// Whether a path, or what links lead to, is nothing that should be granted because a message says so.
+fn is_not_offered(path: &Path, home: &Path) -> bool {
+    is_never_offered(path, home) || path.canonicalize().is_ok_and(|behind| is_never_offered(&behind, home))
 }
 
 /// Where a path leads that lies in a place that commands write and leads out of it: nobody can show it by that name.
@@ -284,7 +293,7 @@ fn on_network(plan: &Plan, peer: &Path) -> Found {
         rule: format!("network: {} ({})", plan.network.value.mode.name(), plan.network.origin),
         layer: "a network namespace of its own".to_owned(),
         grant: Some(Grant::NetFull),
-        note: Some("think first: it opens the host's whole network".to_owned()),
+        note: Some("risk: it opens the host's whole network".to_owned()),
     }
 }
 

@@ -44,7 +44,7 @@ fn by_layer_and_rule_with_the_plan_and_nothing_hostile_reaches_the_terminal() {
               allow: no grant does
           and 4 more denials that were not kept
 
-        to allow what can be granted without a second thought
+        to allow what has no known risk (not verified: `polder again` tries it)
           --allow fs.read=/opt/x
 
         guarantees
