@@ -3,8 +3,9 @@
 mod plain;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
-use polder::{Grant, Overrides, Restart, ServiceName};
+use polder::{CallerTerminal, Grant, Overrides, Restart, ServiceName};
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 /// Run a command in the strongest sandbox that this machine offers.
@@ -798,6 +799,7 @@ impl PolicyArgs {
             timeout,
             require,
             accept,
+            terminal: caller_terminal(),
         }
     }
 
@@ -811,6 +813,12 @@ impl PolicyArgs {
         };
         if self.trust { sandbox.trust_project() } else { sandbox }
     }
+}
+
+/// Whether one of our own streams is a terminal.
+fn caller_terminal() -> CallerTerminal {
+    let any = io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal();
+    if any { CallerTerminal::Present } else { CallerTerminal::Absent }
 }
 
 #[cfg(test)]

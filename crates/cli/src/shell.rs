@@ -33,9 +33,6 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Before the size is read: a change that comes in between must not be lost.
     let signals = Signals::watch(&signals_of_a_run())?;
     let size = terminal::size(output.as_fd())?;
-    let mut policy = policy.clone();
-    // Programs on a terminal need to know which kind it is.
-    policy.env.push("TERM".to_owned());
     let planned = policy.sandbox().plan(command)?;
     let home = planned.host().user.home.clone();
     if planned.gives_secrets() {

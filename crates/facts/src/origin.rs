@@ -21,6 +21,8 @@ pub enum Origin {
     Flag(String),
     /// The caller of the Rust API.
     Api,
+    /// A stream of the caller is a terminal.
+    Terminal,
 }
 
 impl fmt::Display for Origin {
@@ -31,6 +33,7 @@ impl fmt::Display for Origin {
             Self::Environment(name) => write!(f, "environment {name}"),
             Self::Flag(name) => write!(f, "flag {name}"),
             Self::Api => f.write_str("the calling program"),
+            Self::Terminal => f.write_str("the caller's terminal"),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! From policy and facts to a plan, or to every reason why there is none.
 
 use crate::env;
-use crate::plan::{Identity, Plan, Role, World};
+use crate::plan::{FileView, Identity, Plan, Role, World};
 use crate::trace;
 use crate::view::{self, Viewed};
 use polder_facts::{GuestPath, HostFacts, Origin, Sourced, UserFacts};
 use polder_policy::{NetworkMode, Policy, WorkspaceMode};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The name of the machine inside.
 const HOSTNAME: &str = "polder";
@@ -87,13 +88,13 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         }
     };
 
-    let mut inside = env::filter(&policy.env, &host.environment);
+    let sourced = env::sourced(&policy.env, &host.environment);
+    let spoken = sourced.iter().filter(|(_, entry)| entry.origin != Origin::BuiltIn);
+    let env_origins = spoken.map(|(name, entry)| (name.clone(), entry.origin.clone())).collect();
+    let mut inside: BTreeMap<OsString, OsString> =
+        sourced.into_iter().map(|(name, entry)| (name, entry.value)).collect();
     inside.extend(trace::context(&policy.env, &host.environment));
-    let is_visible = |dir: &Path| {
-        let system = files.system.iter().any(|entry| dir.starts_with(entry.path.as_path()));
-        let shown = || files.shown.iter().any(|shown| dir.starts_with(shown.guest.as_path()));
-        world == World::Open || system || shown()
-    };
+    let is_visible = |dir: &Path| directory_inside(world, &files, &host.tree.start, dir);
     let path = OsString::from("PATH");
     if policy.image.is_some() {
         // An image has programs of its own, and knows where; the engine that has the image asks it.
@@ -134,6 +135,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         workdir,
         identity,
         env: inside,
+        env_origins,
         files,
         network: policy.network.clone(),
         beside: policy.beside.clone(),
@@ -149,6 +151,31 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         unsandboxed_permitted: policy.allow_unsandboxed.as_ref().map(|said| said.origin.clone()),
         engine_options,
     })
+}
+
+/// Where a directory of the caller's `PATH` is inside, if it is there.
+fn directory_inside(world: World, files: &FileView, start: &Path, dir: &Path) -> Option<PathBuf> {
+    // A relative entry such as `node_modules/.bin` stands on the directory in which the command starts. An empty entry
+    // and `.` mean the same to a shell, and more often stand there by mistake: a program of the tree would take the
+    // place of one of the system.
+    let dir = match dir.components().next()? {
+        Component::RootDir => dir.to_owned(),
+        Component::Normal(_) => start.join(dir),
+        Component::CurDir | Component::ParentDir | Component::Prefix(_) => return None,
+    };
+    if world == World::Open {
+        return Some(dir);
+    }
+    // The innermost tree that holds it says where it is.
+    let holding = files.shown.iter().filter(|shown| shown.directory && dir.starts_with(shown.host.as_path()));
+    let innermost = holding.max_by_key(|shown| shown.host.as_path().components().count());
+    if let Some(guest) = innermost.and_then(|shown| view::to_guest(shown.host.as_path(), &shown.guest, &dir).ok()) {
+        return Some(guest.as_path().to_owned());
+    }
+    let system = files.system.iter().any(|entry| dir.starts_with(entry.path.as_path()));
+    // A directory of which single files are shown is there as well, with those files.
+    let holds = |guest: &Path| dir.starts_with(guest) || guest.parent() == Some(dir.as_path());
+    (system || files.shown.iter().any(|shown| holds(shown.guest.as_path()))).then_some(dir)
 }
 
 /// Why a command cannot share its network.

@@ -1,9 +1,10 @@
 //! The environment filter: everything is cleared, then the rules speak in order.
 
-use polder_facts::Sourced;
+use polder_facts::{Origin, Sourced};
 use polder_policy::{EnvPattern, EnvRules};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Names that make a program run other code. A pattern never passes them, only their exact name does.
 const DANGEROUS: [&str; 9] =
@@ -11,27 +12,34 @@ const DANGEROUS: [&str; 9] =
 
 /// What enters: the host's variables that a pattern passes, then the ones that are set.
 pub fn filter(rules: &EnvRules, host: &BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
+    sourced(rules, host).into_iter().map(|(name, entry)| (name, entry.value)).collect()
+}
+
+/// The same, each with the rule that lets it in.
+pub(crate) fn sourced(rules: &EnvRules, host: &BTreeMap<OsString, OsString>) -> BTreeMap<OsString, Sourced<OsString>> {
     let EnvRules { pass, set } = rules;
-    let mut inside: BTreeMap<OsString, OsString> = host
+    let mut inside: BTreeMap<OsString, Sourced<OsString>> = host
         .iter()
-        .filter(|(name, _)| name.to_str().is_some_and(|name| passes(name, pass)))
-        .map(|(name, value)| (name.clone(), value.clone()))
+        .filter_map(|(name, value)| {
+            let origin = passes(name.to_str()?, pass)?;
+            Some((name.clone(), Sourced::new(value.clone(), origin.clone())))
+        })
         .collect();
-    for Sourced { value: (name, value), .. } in set {
-        inside.insert(name.into(), value.into());
+    for Sourced { value: (name, value), origin } in set {
+        inside.insert(name.into(), Sourced::new(value.into(), origin.clone()));
     }
     inside
 }
 
-/// Whether the last pattern that speaks about a name lets it pass.
-fn passes(name: &str, patterns: &[Sourced<EnvPattern>]) -> bool {
+/// The last pattern that speaks about a name, if it lets the name pass.
+fn passes<'a>(name: &str, patterns: &'a [Sourced<EnvPattern>]) -> Option<&'a Origin> {
     let dangerous = || DANGEROUS.iter().any(|pattern| matches(pattern, name));
-    let mut passed = false;
-    for Sourced { value: EnvPattern { glob, negated }, .. } in patterns {
+    let mut passed = None;
+    for Sourced { value: EnvPattern { glob, negated }, origin } in patterns {
         if *negated {
-            passed &= !matches(glob, name);
+            passed = passed.filter(|_| !matches(glob, name));
         } else if glob == name || (glob.contains('*') && matches(glob, name) && !dangerous()) {
-            passed = true;
+            passed = Some(origin);
         }
     }
     passed
@@ -53,9 +61,9 @@ fn matches(glob: &str, name: &str) -> bool {
     name.ends_with(tail)
 }
 
-/// The directories of a `PATH` that exist inside, in order.
-pub(crate) fn cut_path(path: &OsStr, is_visible: impl Fn(&std::path::Path) -> bool) -> OsString {
-    let kept = std::env::split_paths(path).filter(|dir| dir.is_absolute() && is_visible(dir));
+/// The directories of a `PATH` that exist inside, in order and where they are there.
+pub(crate) fn cut_path(path: &OsStr, inside: impl Fn(&Path) -> Option<PathBuf>) -> OsString {
+    let kept = std::env::split_paths(path).filter_map(|dir| inside(&dir));
     // A directory with a colon in its name cannot come out of `split_paths`, so joining cannot fail.
     std::env::join_paths(kept).unwrap_or_default()
 }
@@ -198,7 +206,11 @@ mod tests {
 
     #[test]
     fn path_keeps_what_is_visible_inside() {
-        let kept = cut_path(OsStr::new("/usr/bin:rel::/home/u/bin:/bin"), |dir| !dir.starts_with("/home"));
-        assert_eq!(kept, "/usr/bin:/bin");
+        let inside = |dir: &Path| match dir.strip_prefix("/home/u/proj") {
+            Ok(below) => Some(Path::new("/workspace").join(below)),
+            Err(_) => Some(dir.to_owned()).filter(|dir| dir.is_absolute() && !dir.starts_with("/home")),
+        };
+        let host = OsStr::new("/usr/bin:rel::/home/u/proj/.venv/bin:/home/u/bin:/bin");
+        assert_eq!(cut_path(host, inside), "/usr/bin:/workspace/.venv/bin:/bin");
     }
 }

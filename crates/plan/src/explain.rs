@@ -4,6 +4,7 @@ use crate::plan::{Asked, Caches, MaskKind, Plan, Reserved, Role, Sharing, System
 use polder_facts::{Origin, Sourced};
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 impl Plan {
@@ -34,6 +35,7 @@ impl fmt::Display for Plan {
             workdir,
             identity,
             env,
+            env_origins,
             files,
             network,
             beside,
@@ -163,8 +165,14 @@ impl fmt::Display for Plan {
         for peer in &network.value.deny {
             out.row("deny", &peer.value, &peer.origin)?;
         }
-        let names: Vec<_> = env.keys().map(|name| name.to_string_lossy()).collect();
-        out.row("env", &names.join(" "), "")?;
+        // One line for each rule that lets variables in, polder's own first.
+        let mut by_rule: BTreeMap<Option<&Origin>, Vec<_>> = BTreeMap::from([(None, Vec::new())]);
+        for name in env.keys() {
+            by_rule.entry(env_origins.get(name)).or_default().push(name.to_string_lossy());
+        }
+        for (origin, names) in by_rule {
+            out.row("env", &names.join(" "), origin.map(ToString::to_string).unwrap_or_default())?;
+        }
         let mode = match workspace.value.mode {
             WorkspaceMode::Direct => "direct",
             WorkspaceMode::Cow => "cow",

@@ -26,6 +26,8 @@ pub struct Plan {
     pub identity: Identity,
     /// Its whole environment.
     pub env: BTreeMap<OsString, OsString>,
+    /// Which rule lets a variable in, where that is no rule of polder's own.
+    pub env_origins: BTreeMap<OsString, Origin>,
     /// What it sees.
     pub files: FileView,
     /// What it reaches.

@@ -975,7 +975,7 @@ impl Masks<'_> {
     }
 }
 
-fn to_guest(base: &Path, guest: &GuestPath, path: &Path) -> Result<GuestPath, ()> {
+pub(crate) fn to_guest(base: &Path, guest: &GuestPath, path: &Path) -> Result<GuestPath, ()> {
     let below: PathBuf = path.strip_prefix(base).map_err(drop)?.to_owned();
     guest.join(below).map_err(drop)
 }

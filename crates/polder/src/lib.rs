@@ -100,6 +100,6 @@ pub use polder_plan::{
     ALLOWANCE, Allowance, Configuration, MOUNTS, Plan, Says, Sensitive, Standing, Way, Wish, World, is_never_offered,
     risk,
 };
-pub use polder_policy::{Observe, Overrides, Policy};
+pub use polder_policy::{CallerTerminal, Observe, Overrides, Policy};
 pub use polder_run::{Next, Patience, Restart, RunError, Streams, Supervision, Unfit};
 pub use polder_steps::{Skip, Status, exit_code as steps_exit_code};

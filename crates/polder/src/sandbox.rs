@@ -11,7 +11,7 @@ use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee, GuestPath, HostPath, Origin, Sourced};
 use polder_plan::LENT;
-use polder_policy::{Access, Bind, Fault, Faults, NetworkMode, Overrides, PathPattern, Policy};
+use polder_policy::{Access, Bind, CallerTerminal, Fault, Faults, NetworkMode, Overrides, PathPattern, Policy};
 use polder_run::LeftoverMode;
 use polder_secrets::Keeper;
 use std::collections::BTreeMap;
@@ -280,6 +280,12 @@ impl Sandbox {
         self
     }
 
+    /// A stream of the caller is a terminal: what programs ask for there passes as well, such as `TERM`.
+    pub fn on_terminal(mut self) -> Self {
+        self.overrides.terminal = CallerTerminal::Present;
+        self
+    }
+
     /// Replaces everything said so far by these flags.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = overrides;
@@ -289,7 +295,9 @@ impl Sandbox {
     /// Decides everything about the steps of the configuration that can be decided before the first one has run, and
     /// starts nothing.
     pub fn plan_steps(&self, asked: &StepsAsked) -> Result<PlannedSteps, Error> {
-        let said = self.said()?;
+        let mut said = self.said()?;
+        // The streams of a step are pipes, whatever those of the caller are.
+        said.layers.overrides.terminal = CallerTerminal::Absent;
         let trust = trust::for_call(&self.environment, self.trusted);
         PlannedSteps::of(&said, &trust, (&self.environment, &self.keeper), asked)
     }

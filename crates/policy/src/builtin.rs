@@ -4,12 +4,19 @@ use crate::model::{
     Access, EngineChoice, EnvPattern, EnvRules, Limits, Network, NetworkMode, Observe, PathPattern, Policy,
     SandboxScope, Workdir, Workspace, WorkspaceMode,
 };
-use polder_facts::{ByteSize, GuestPath, Sourced, Span};
+use polder_facts::{ByteSize, GuestPath, Origin, Sourced, Span};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The variables that enter.
 pub(crate) const ENV_PASS: [&str; 6] = ["PATH", "HOME", "USER", "CI", "NODE_ENV", "LANG"];
+/// The variables that enter as well where a stream of the caller is a terminal: what programs that write for a person
+/// ask for. `TERM` and `COLORTERM` say what the terminal can do, `LC_*` and `LANGUAGE` in which language and encoding it
+/// is read, `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` are the person's own choice about colours.
+/// `COLUMNS` and `LINES` are not among them: the command has a terminal of its own whose size the kernel knows, also
+/// after a change, and a value of the start would win over it in most programs and be wrong from then on.
+const TERMINAL_PASS: [&str; 8] =
+    ["TERM", "COLORTERM", "LANG", "LC_*", "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "CLICOLOR*"];
 /// The paths that cannot be written: what git would execute on the host later.
 pub(crate) const PROTECT: [&str; 2] = [".git/hooks", ".git/config"];
 /// The most processes: enough for any build, and a fork bomb ends before the host notices.
@@ -34,6 +41,12 @@ pub const STEPS_AT_ONCE: u64 = 10;
 pub(crate) fn shared_workdir() -> Sourced<Workdir> {
     let path = GuestPath::new("/workspace").expect("invariant: the literal is an absolute path");
     Sourced::built_in(Workdir::At(path))
+}
+
+/// The patterns that a terminal of the caller adds. They come before every other, so that each rule of a layer wins.
+pub(crate) fn terminal_patterns() -> Vec<Sourced<EnvPattern>> {
+    let pattern = |glob: &&str| EnvPattern { glob: (*glob).to_owned(), negated: false };
+    TERMINAL_PASS.iter().map(|glob| Sourced::new(pattern(glob), Origin::Terminal)).collect()
 }
 
 /// The weakest layer.

@@ -103,7 +103,7 @@ impl Hold<'_> {
     }
 
     fn asked(&self, origin: &Origin) -> bool {
-        *origin != Origin::BuiltIn && !self.unasked.contains(origin)
+        !matches!(origin, Origin::BuiltIn | Origin::Terminal) && !self.unasked.contains(origin)
     }
 
     fn set<T: Clone>(&mut self, key: &str, place: impl Fn(&mut Policy) -> Option<&mut Sourced<T>>, limit: &Sourced<T>) {

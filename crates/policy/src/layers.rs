@@ -1,6 +1,6 @@
 //! Layers to policy: the later one wins a value, lists grow, and what the system enforces holds.
 
-use crate::builtin::{STEPS_AT_ONCE, shared_workdir};
+use crate::builtin::{STEPS_AT_ONCE, shared_workdir, terminal_patterns};
 use crate::check::LIST_ITEMS_MAX;
 use crate::document::{Document, Level, StepDefinition};
 use crate::draft::Draft;
@@ -8,7 +8,7 @@ use crate::enforce::Hold;
 use crate::fault::{Fault, Faults, defined};
 use crate::lower::NO_SANDBOX;
 use crate::model::{AuditMode, EngineChoice, Image, Policy};
-use crate::overrides::{Overrides, environment, flags};
+use crate::overrides::{CallerTerminal, Overrides, environment, flags};
 use crate::said::Scope;
 use crate::steps;
 use crate::trust::{Ask, Judged, Trust, beyond};
@@ -327,6 +327,9 @@ impl Resolution<'_> {
     fn finish(&self, draft: Draft, faults: &mut Vec<Fault>) -> (Policy, bool) {
         let Draft { mut policy, env_pass, network_implied, unsandboxed_refused: _, options } = draft;
         policy.env.pass.extend(env_pass);
+        if self.layers.overrides.terminal == CallerTerminal::Present {
+            policy.env.pass.splice(0..0, terminal_patterns());
+        }
         if let (Origin::BuiltIn, Some(image)) = (&policy.engine.origin, &policy.image) {
             let engine = EngineChoice::Named(self.vocabulary.image_engine.to_owned());
             policy.engine = Sourced::new(engine, image.origin.clone());

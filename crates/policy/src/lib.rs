@@ -43,7 +43,7 @@ pub use model::{
     StepService, Via, Workdir, Workspace, WorkspaceMode,
 };
 pub use notation::{FILE_BYTES_MAX, read_tree};
-pub use overrides::Overrides;
+pub use overrides::{CallerTerminal, Overrides};
 pub use said::Scope;
 pub use schema::schema;
 pub use services::services;

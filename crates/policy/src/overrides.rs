@@ -62,6 +62,17 @@ pub struct Overrides {
     pub require: Vec<String>,
     /// `--accept GUARANTEE`.
     pub accept: Vec<String>,
+    /// Not typed: what the caller's streams are.
+    pub terminal: CallerTerminal,
+}
+
+/// Whether one of the caller's three streams is a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerTerminal {
+    /// One is: a person sees what the command writes.
+    Present,
+    /// None is, as in CI: a run has the same variables there wherever it was started.
+    Absent,
 }
 
 impl Overrides {
@@ -95,6 +106,7 @@ impl Overrides {
             timeout: None,
             require: Vec::new(),
             accept: Vec::new(),
+            terminal: CallerTerminal::Absent,
         }
     }
 }
@@ -134,6 +146,8 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         timeout,
         require,
         accept,
+        // Read where the patterns for variables are put together.
+        terminal: _,
     } = overrides;
     sandbox.iter().for_each(|name| said.sandbox(name, &flag("--sandbox")));
     engine.iter().for_each(|name| said.engine(name, &flag("--engine")));

@@ -71,7 +71,8 @@ fn of_a_policy_that_says_much() {
         skipped     /opt/none (optional bind: the host has nothing there that you can reach)  # flag --bind
         private     /tmp, /dev/shm and home, 6G together
         network     full  # flag --network
-        env         HOME PATH TOKEN USER
+        env         HOME PATH USER
+        env         TOKEN  # flag --env
         changes     direct
         observe     cheap
         limit       memory 2G  # flag --memory

@@ -73,6 +73,27 @@ fn an_absent_workdir_is_the_trees_own_path_or_a_visor_files() {
 }
 
 #[test]
+fn terminal_patterns_come_first_and_every_rule_wins() {
+    let globs = |text: &str, level: Level| {
+        let mut layers = layers(vec![parsed("polder.yaml", text, level).unwrap()]);
+        layers.overrides.terminal = CallerTerminal::Present;
+        let policy = resolved(&layers).unwrap();
+        let word = |pattern: &polder_facts::Sourced<EnvPattern>| {
+            format!("{}{}", if pattern.value.negated { "!" } else { "" }, pattern.value.glob)
+        };
+        let by_terminal = |pattern: &&polder_facts::Sourced<_>| pattern.origin == polder_facts::Origin::Terminal;
+        let from_terminal = policy.env.pass.iter().filter(by_terminal).count();
+        (policy.env.pass.iter().map(word).collect::<Vec<_>>().join(" "), from_terminal)
+    };
+    let terminal = "TERM COLORTERM LANG LC_* LANGUAGE NO_COLOR FORCE_COLOR CLICOLOR*";
+    let own = "sandboxes: {a: {env_passthrough: ['!TERM']}}\nsandbox: a\nsandbox_defaults: {env_passthrough: [A]}";
+    assert_eq!(globs(own, Level::User), (format!("{terminal} A !TERM"), 8));
+    // What the system enforces takes them away without a fault, because no layer asked for them.
+    let enforced = "enforce: {env_passthrough: [PATH, LC_ALL, TERM]}";
+    assert_eq!(globs(enforced, Level::System), ("TERM PATH".to_owned(), 1));
+}
+
+#[test]
 fn an_absent_network_is_on_in_a_visor_file_and_off_in_ours() {
     let text = "sandboxes: {a: {engine: bubblewrap}}\nsandbox: a";
     let visor = resolved(&layers(vec![document(".visor.yaml", text)])).unwrap();

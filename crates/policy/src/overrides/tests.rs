@@ -43,6 +43,7 @@ fn every_flag_has_its_effect_and_its_origin() {
             timeout: text("10s"),
             require: vec!["fs".into()],
             accept: vec!["net".into()],
+            terminal: CallerTerminal::Absent,
         }
     })
     .unwrap();
