@@ -49,6 +49,7 @@ pub(crate) fn host_at(root: &str, entries: &[(&str, Entry)]) -> HostFacts {
             ]),
         },
         caches: CacheFacts::unasked(),
+        git_identity: polder_facts::git::GitIdentity::unknown(),
         environment: [
             ("PATH", "/opt/homebrew/bin:/usr/bin:/bin:/Users/u/bin"),
             ("HOME", "/Users/u"),

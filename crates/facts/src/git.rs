@@ -3,6 +3,7 @@
 
 mod config;
 mod gitlinks;
+mod identity;
 mod keys;
 mod layout;
 mod named;
@@ -10,6 +11,7 @@ mod state;
 
 pub use config::{ConfigFault, ConfigKey, ConfigMerge, ConfigText, merge_configs};
 pub use gitlinks::{GITLINK_MODE, IndexEntry, gitlinks, index_entries};
+pub use identity::GitIdentity;
 pub use keys::{is_harmless_address, is_local_address, judge_key, lists_key};
 pub use layout::{GitPart, LAYOUT, LayoutRow, git_part, holds_parts, is_listed_part, is_sample, is_worktree_pointer};
 pub use named::{Named, named};

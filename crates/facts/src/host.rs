@@ -1,6 +1,6 @@
 //! What a probe found out about this machine by trying it, not by reading a version.
 
-use crate::git::GitFacts;
+use crate::git::{GitFacts, GitIdentity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -118,6 +118,8 @@ pub struct HostFacts {
     pub tree: TreeFacts,
     /// Where directories are kept between runs.
     pub caches: CacheFacts,
+    /// Who commits in the workspace, by the user's own configuration of git.
+    pub git_identity: GitIdentity,
     /// The caller's environment.
     pub environment: BTreeMap<OsString, OsString>,
 }

@@ -1,6 +1,7 @@
 //! From policy and facts to a plan, or to every reason why there is none.
 
 use crate::env;
+use crate::git_identity;
 use crate::plan::{FileView, Identity, Plan, Role, World};
 use crate::trace;
 use crate::view::{self, Viewed};
@@ -79,7 +80,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
     if let Some(Sourced { value: _, origin }) = &policy.beside {
         faults.extend(unshareable(policy, origin));
     }
-    let Viewed { files, workdir, caches } = match view::build(world, policy, host, &identity) {
+    let Viewed { mut files, workdir, caches } = match view::build(world, policy, host, &identity) {
         Ok(viewed) if faults.is_empty() => viewed,
         Ok(_) => return Err(Faults(faults)),
         Err(more) => {
@@ -122,6 +123,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         }
     }
 
+    let git_identity = git_identity::hand_in(world, policy, host, &mut files, &mut inside);
     let engine_options = policy
         .engine_options
         .iter()
@@ -136,6 +138,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         identity,
         env: inside,
         env_origins,
+        git_identity,
         files,
         network: policy.network.clone(),
         beside: policy.beside.clone(),

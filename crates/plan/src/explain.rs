@@ -1,6 +1,7 @@
 //! A plan as text: what `--dry-run` prints, and what the hash is taken over.
 
 use crate::plan::{Asked, Caches, MaskKind, Plan, Reserved, Role, Sharing, SystemKind, World};
+use polder_facts::git::GitIdentity;
 use polder_facts::{Origin, Sourced};
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
@@ -36,6 +37,7 @@ impl fmt::Display for Plan {
             identity,
             env,
             env_origins,
+            git_identity,
             files,
             network,
             beside,
@@ -172,6 +174,11 @@ impl fmt::Display for Plan {
         }
         for (origin, names) in by_rule {
             out.row("env", &names.join(" "), origin.map(ToString::to_string).unwrap_or_default())?;
+        }
+        if let Some(GitIdentity { name, email, file }) = git_identity {
+            let known = |value: &Option<String>, word: &str| value.clone().unwrap_or_else(|| format!("no {word}"));
+            let author = format!("{} <{}>", known(name, "name"), known(email, "address"));
+            out.row("git", &author, file.as_ref().map(|file| file.display().to_string()).unwrap_or_default())?;
         }
         let mode = match workspace.value.mode {
             WorkspaceMode::Direct => "direct",

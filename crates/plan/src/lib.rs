@@ -10,6 +10,7 @@ mod caches;
 mod compile;
 mod env;
 mod explain;
+mod git_identity;
 mod plan;
 mod sensitive;
 mod standing;

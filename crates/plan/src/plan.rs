@@ -1,6 +1,6 @@
 //! The plan's own types.
 
-use polder_facts::git::GitFacts;
+use polder_facts::git::{GitFacts, GitIdentity};
 use polder_facts::{ByteSize, Guarantee, GuestPath, HostPath, Origin, Sourced, Span};
 use polder_policy::{
     Access, Beside, Credential, EngineChoice, Image, Limits, Network, Observe, SandboxScope, Workspace,
@@ -28,6 +28,8 @@ pub struct Plan {
     pub env: BTreeMap<OsString, OsString>,
     /// Which rule lets a variable in, where that is no rule of polder's own.
     pub env_origins: BTreeMap<OsString, Origin>,
+    /// Who commits inside; absent where git reads the host's own configuration.
+    pub git_identity: Option<GitIdentity>,
     /// What it sees.
     pub files: FileView,
     /// What it reaches.

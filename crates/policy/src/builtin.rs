@@ -1,8 +1,8 @@
 //! What holds when nobody says anything: the workspace and nothing else.
 
 use crate::model::{
-    Access, EngineChoice, EnvPattern, EnvRules, Limits, Network, NetworkMode, Observe, PathPattern, Policy,
-    SandboxScope, Workdir, Workspace, WorkspaceMode,
+    Access, EngineChoice, EnvPattern, EnvRules, GitIdentityUse, Limits, Network, NetworkMode, Observe, PathPattern,
+    Policy, SandboxScope, Workdir, Workspace, WorkspaceMode,
 };
 use polder_facts::{ByteSize, GuestPath, Origin, Sourced, Span};
 use std::collections::BTreeMap;
@@ -62,6 +62,7 @@ pub fn built_in() -> Policy {
         observe: Sourced::built_in(Observe::Cheap),
         scope: Sourced::built_in(SandboxScope::Session),
         env: EnvRules { pass: ENV_PASS.iter().map(pass).collect(), set: Vec::new() },
+        git_identity: Sourced::built_in(GitIdentityUse::Given),
         binds: Vec::new(),
         limits: Limits { pids: Some(Sourced::built_in(PIDS_MAX)), ..Limits::absent() },
         protect: PROTECT.iter().map(|path| Sourced::built_in(PathPattern((*path).to_owned()))).collect(),

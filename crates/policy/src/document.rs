@@ -5,8 +5,8 @@ use crate::fault::{Fault, Faults};
 use crate::layers::Layers;
 use crate::lower;
 use crate::model::{
-    Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, Image, Limits, Network, Observe, PathPattern,
-    Ready, SandboxScope, Workdir, Workspace,
+    Access, AuditMode, Bind, Cache, Credential, EngineChoice, EnvPattern, GitIdentityUse, Image, Limits, Network,
+    Observe, PathPattern, Ready, SandboxScope, Workdir, Workspace,
 };
 use crate::overrides::Overrides;
 use crate::steps::steps;
@@ -105,6 +105,7 @@ pub(crate) struct Definition {
     pub(crate) workspace: Option<Sourced<Workspace>>,
     pub(crate) observe: Option<Sourced<Observe>>,
     pub(crate) scope: Option<Sourced<SandboxScope>>,
+    pub(crate) git_identity: Option<Sourced<GitIdentityUse>>,
     pub(crate) env_pass: Option<Sourced<Vec<Sourced<EnvPattern>>>>,
     pub(crate) env_set: Vec<Sourced<(String, String)>>,
     pub(crate) binds: Option<Sourced<Vec<Sourced<Bind>>>>,
@@ -135,6 +136,7 @@ impl Definition {
             workspace: None,
             observe: None,
             scope: None,
+            git_identity: None,
             env_pass: None,
             env_set: Vec::new(),
             binds: None,

@@ -58,6 +58,7 @@ impl Draft {
             workspace,
             observe,
             scope,
+            git_identity,
             env_pass,
             env_set,
             binds,
@@ -89,6 +90,7 @@ impl Draft {
         replace(&mut policy.workspace, workspace);
         replace(&mut policy.observe, observe);
         replace(&mut policy.scope, scope);
+        replace(&mut policy.git_identity, git_identity);
         self.env_pass.extend(env_pass.iter().flat_map(|list| &list.value).cloned());
         policy.env.set.extend_from_slice(env_set);
         policy.binds.extend(binds.iter().flat_map(|list| &list.value).cloned());

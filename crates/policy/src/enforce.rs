@@ -38,6 +38,7 @@ impl Hold<'_> {
             workspace,
             observe,
             scope,
+            git_identity,
             env_pass,
             env_set,
             binds,
@@ -56,6 +57,7 @@ impl Hold<'_> {
         self.fixed("workdir", workdir, |policy| Some(&mut policy.workdir));
         self.fixed("observe", observe, |policy| Some(&mut policy.observe));
         self.fixed("scope", scope, |policy| Some(&mut policy.scope));
+        self.fixed("git_identity", git_identity, |policy| Some(&mut policy.git_identity));
         self.fixed("workspace", workspace, |policy| Some(&mut policy.workspace));
         self.optional("image", image, |policy| &mut policy.image);
         self.optional("cache", cache, |policy| &mut policy.cache);

@@ -38,9 +38,9 @@ pub use fault::{Fault, Faults, defined, nearest, nearest_name};
 pub use layers::{Layers, ResolveError, asks, resolve, resolve_service, resolve_step};
 pub use load::{Found, OWN_NAMES, PROJECT_NAMES, find_in, find_project, load, seal};
 pub use model::{
-    Access, AuditMode, Beside, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, Image, Limits,
-    Network, NetworkMode, Observe, PathPattern, Policy, Project, Ready, ReadyBy, SandboxScope, Service, Step,
-    StepService, Via, Workdir, Workspace, WorkspaceMode,
+    Access, AuditMode, Beside, Bind, Cache, CachePath, Credential, EngineChoice, EnvPattern, EnvRules, GitIdentityUse,
+    Image, Limits, Network, NetworkMode, Observe, PathPattern, Policy, Project, Ready, ReadyBy, SandboxScope, Service,
+    Step, StepService, Via, Workdir, Workspace, WorkspaceMode,
 };
 pub use notation::{FILE_BYTES_MAX, read_tree};
 pub use overrides::{CallerTerminal, Overrides};

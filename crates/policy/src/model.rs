@@ -28,6 +28,8 @@ pub struct Policy {
     pub scope: Sourced<SandboxScope>,
     /// Which variables enter.
     pub env: EnvRules,
+    /// Whether git inside has the user's name and address.
+    pub git_identity: Sourced<GitIdentityUse>,
     /// Host paths beside the workspace.
     pub binds: Vec<Sourced<Bind>>,
     /// Upper bounds.
@@ -271,6 +273,15 @@ pub struct Bind {
     pub access: Access,
     /// Whether the run goes on without it where the host does not have it.
     pub optional: bool,
+}
+
+/// Whether git inside has the user's name and address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GitIdentityUse {
+    /// It has what the user's own configuration of git says, and nothing else of that.
+    Given,
+    /// It has none.
+    Withheld,
 }
 
 /// Upper bounds; an absent one means that nothing was asked for.

@@ -175,7 +175,7 @@ pub(crate) static TOP: Table = Table {
 
 const SANDBOX_OR_PROFILES: Shape = Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Map(&PROFILE))]);
 
-static SANDBOX_KEYS: [Key; 25] = [
+static SANDBOX_KEYS: [Key; 26] = [
     key("engine", Weaker, Shape::Text, "the engine, or `auto`"),
     key("network", Weaker, NETWORK_SHAPE, "what may be reached"),
     key("read_only", Weaker, Shape::Bool, "whether the workspace can only be read"),
@@ -193,6 +193,7 @@ static SANDBOX_KEYS: [Key; 25] = [
         Shape::Word(SCOPES),
         "how long what an engine makes for the sandbox lives: for a session, or for one run",
     ),
+    own("git_identity", Weaker, Shape::Bool, "whether git inside has the user's name and address; true when absent"),
     key("env_passthrough", Outside, TEXTS, "patterns for variables that enter"),
     key("env", Inside, Shape::MapOf(&Shape::Scalar), "variables with a value"),
     key("bind_paths", Outside, Shape::ListOf(&Shape::Map(&BIND)), "host paths beside the workspace"),

@@ -6,7 +6,8 @@ pub use json::to_json;
 
 use crate::fault::printable;
 use crate::model::{
-    Access, Cache, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network, Policy, Via, Workdir, Workspace,
+    Access, Cache, EngineChoice, EnvPattern, EnvRules, GitIdentityUse, Image, Limits, Network, Policy, Via, Workdir,
+    Workspace,
 };
 use polder_facts::{Origin, Sourced};
 use serde_json::Value;
@@ -25,6 +26,7 @@ pub fn show(policy: &Policy) -> String {
         workspace,
         observe,
         scope,
+        git_identity,
         env,
         binds,
         limits,
@@ -51,6 +53,7 @@ pub fn show(policy: &Policy) -> String {
     lines.value("read_only", access.value == Access::ReadOnly, &access.origin);
     lines.value("observe", observe.value.name(), &observe.origin);
     lines.value("scope", scope.value.name(), &scope.origin);
+    lines.value("git_identity", git_identity.value == GitIdentityUse::Given, &git_identity.origin);
     lines.value("workdir", workdir_word(&workdir.value), &workdir.origin);
     let Workspace { mode, name, from, keep, untracked, projects, main_project_name } = &workspace.value;
     let said = |key, name: &Option<String>| name.as_ref().map(|name| format!(", {key}: {}", quoted(name)));

@@ -1,12 +1,14 @@
 //! Gathering what a plan needs to know about this machine, this user and this workspace.
 
 use crate::cache;
+use crate::git_identity::{OwnConfig, identity};
 use crate::projects;
 use crate::worktree;
 use globset::{GlobBuilder, GlobMatcher};
+use polder_facts::git::GitIdentity;
 use polder_facts::{CacheFacts, EnclosingFacts, Entry, HostFacts, Origin, OtherNames, Sourced, TreeFacts, UserFacts};
 use polder_plan::{cache_candidates, is_project};
-use polder_policy::{Access, Image, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
+use polder_policy::{Access, GitIdentityUse, Image, PROJECT_NAMES, PathPattern, Policy, Workdir, WorkspaceMode};
 use polder_sys::facts as look;
 use polder_sys::names::{self, MaskedFor, MountTable, ShownTree};
 use polder_sys::probe::{self, Machine};
@@ -132,6 +134,16 @@ pub fn gather(
     if policy.workspace.value.mode == WorkspaceMode::Cow {
         tree.mounts = table.below(&root);
     }
+    let git_identity = match policy.git_identity.value {
+        GitIdentityUse::Withheld => GitIdentity::unknown(),
+        GitIdentityUse::Given => {
+            let own = match policy.workspace.value.mode {
+                WorkspaceMode::Direct | WorkspaceMode::Cow => OwnConfig::ReadInside,
+                WorkspaceMode::Worktree => OwnConfig::Replaced,
+            };
+            identity(&environment, &user.home, &tree, own)
+        }
+    };
     tree.other_names = other_names(policy, &tree, &table)?;
     let Machine { mechanisms, landlock_abi, cgroup } = machine(&environment, &root);
     Ok(HostFacts {
@@ -143,6 +155,7 @@ pub fn gather(
         user,
         system: look::system(),
         tree,
+        git_identity,
         environment,
     })
 }

@@ -8,6 +8,7 @@ mod choose;
 mod claim;
 mod facts;
 mod filling;
+mod git_identity;
 mod inlet;
 mod limit;
 mod name_watch;

@@ -71,3 +71,95 @@ fn path_entries_of_the_workspace_stay_in_order() {
         }
     }
 }
+
+/// Makes a repository in the workspace, with a commit of another author.
+fn repository(place: &Place) {
+    let said =
+        place.sh("git init -q . && git -c user.name=First -c user.email=first@x.y commit -qm first --allow-empty");
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+const COMMIT: &str = "git commit -qm work --allow-empty && git log -1 --format='%an <%ae> %cn <%ce>'";
+
+#[test]
+fn git_inside_commits_as_the_user_and_knows_nothing_else() {
+    let place = Place::new();
+    repository(&place);
+    place.write(
+        "home/.gitconfig",
+        "[user]\n name = Jane \"J\" Döe\n email = jane@example.org\n[core]\n editor = mine\n",
+    );
+    for flags in [
+        &[][..],
+        &["--cow", "--discard"],
+        &["--worktree", "--discard"],
+        &["--engine", "bubblewrap", "--cow", "--discard"],
+    ] {
+        let said = place.says(&[&["run"], flags, &["--", "sh", "-c", COMMIT]].concat());
+        let author = "Jane J Döe <jane@example.org>";
+        assert_eq!((said.code, said.out), (0, format!("{author} {author}\n")), "{flags:?}: {}", said.err);
+    }
+    let said = place.says(&["run", "--", "git", "config", "core.editor"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
+    let plan = place.says(&["run", "--dry-run", "--", "true"]).out;
+    assert!(plan.contains("git         Jane J Döe <jane@example.org>  # "), "{plan}");
+}
+
+#[test]
+fn git_inside_obeys_nearer_settings_than_the_users() {
+    let place = Place::new();
+    repository(&place);
+    place.write("home/.gitconfig", "[user]\n name = Jane\n email = jane@example.org\n");
+    let author = |script: &str| {
+        let said = place.says(&["run", "--cow", "--discard", "--", "sh", "-c", &format!("{script} && {COMMIT}")]);
+        assert_eq!(said.code, 0, "{said:?}");
+        said.out
+    };
+    assert_eq!(author("git config --global user.email g@x.y"), "Jane <g@x.y> Jane <g@x.y>\n");
+    assert_eq!(author("export GIT_AUTHOR_NAME=Env"), "Env <jane@example.org> Jane <jane@example.org>\n");
+    let near = place.sh("git config user.name Near");
+    assert_eq!(near.code, 0, "{near:?}");
+    assert_eq!(author("true"), "Near <jane@example.org> Near <jane@example.org>\n");
+    let copied = place.says(&["run", "--worktree", "--discard", "--", "sh", "-c", COMMIT]);
+    assert_eq!(copied.out, "Near <jane@example.org> Near <jane@example.org>\n", "{copied:?}");
+    let unset = place.sh("git config --unset user.name");
+    assert_eq!(unset.code, 0, "{unset:?}");
+    // The user's own word on a system's configuration counts as well.
+    place.write("own", "[user]\n name = Own\n email = own@x.y\n");
+    let own = place.dir().join("own").display().to_string();
+    let flags = [
+        "run",
+        "--cow",
+        "--discard",
+        "--bind",
+        &own,
+        "--env",
+        &format!("GIT_CONFIG_SYSTEM={own}"),
+        "--",
+        "sh",
+        "-c",
+        COMMIT,
+    ];
+    let said = place.says(&flags);
+    assert_eq!((said.code, said.out.as_str()), (0, "Own <own@x.y> Own <own@x.y>\n"), "{said:?}");
+}
+
+#[test]
+fn git_inside_asks_who_commits_where_the_host_does_not_know() {
+    let place = Place::new();
+    repository(&place);
+    let refused = |said: Said| {
+        assert_eq!((said.code, said.out.as_str()), (128, ""), "{said:?}");
+        assert!(said.err.contains("Please tell me who you are"), "{said:?}");
+    };
+    refused(place.says(&["run", "--", "sh", "-c", COMMIT]));
+    place.write("home/.gitconfig", "[user]\n name = Jane\n email = jane@example.org\n");
+    place.write("work/polder.yaml", "sandboxes: {a: {git_identity: false}}\nsandbox: a\n");
+    refused(place.says(&["run", "--", "sh", "-c", COMMIT]));
+    place.write(
+        "work/polder.yaml",
+        "steps:\n  a: {exec: \"git commit -qm x --allow-empty; git log -1 --format=%an\"}\n",
+    );
+    let said = place.says(&["steps"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "Jane\n"), "{said:?}");
+}

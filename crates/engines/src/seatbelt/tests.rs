@@ -149,7 +149,7 @@ fn the_command_comes_last_and_as_it_is() {
     let started = launch::started(&plan, "PROFILE".to_owned(), Path::new("/private/tmp/polder-1-0"));
     expect![[r#"
         ["/usr/bin/sandbox-exec", "-D", "SCRATCH=/private/tmp/polder-1-0", "-p", "PROFILE", "--", "make", "test"]
-        {"HOME": "/private/tmp/polder-1-0/home", "PATH": "/opt/homebrew/bin:/usr/bin:/bin", "TMPDIR": "/private/tmp/polder-1-0/tmp", "USER": "u"}
+        {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.useConfigOnly", "GIT_CONFIG_VALUE_0": "true", "HOME": "/private/tmp/polder-1-0/home", "PATH": "/opt/homebrew/bin:/usr/bin:/bin", "TMPDIR": "/private/tmp/polder-1-0/tmp", "USER": "u"}
     "#]]
     .assert_eq(&format!("{:?}\n{:?}\n", started.argv, started.env));
 }

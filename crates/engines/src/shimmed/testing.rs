@@ -58,6 +58,7 @@ pub(crate) fn linux_host(uid: u32) -> HostFacts {
             )]),
         },
         caches: CacheFacts::unasked(),
+        git_identity: polder_facts::git::GitIdentity::unknown(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
     }
 }

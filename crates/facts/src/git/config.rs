@@ -103,6 +103,11 @@ impl ConfigText {
         values
     }
 
+    /// Every setting in the order of the text.
+    pub fn settings(&self) -> impl Iterator<Item = (&ConfigKey, Option<&str>)> {
+        self.entries.iter().map(|entry| (&entry.key, entry.value.as_deref()))
+    }
+
     fn spelling(&self, key: &ConfigKey) -> String {
         let found = self.entries.iter().find(|entry| entry.key == *key);
         found.map_or_else(|| key.name.clone(), |entry| entry.spelling.clone())

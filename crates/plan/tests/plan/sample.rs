@@ -46,6 +46,7 @@ pub(crate) fn host() -> HostFacts {
             sources: BTreeMap::new(),
         },
         caches: CacheFacts::unasked(),
+        git_identity: polder_facts::git::GitIdentity::unknown(),
         environment: environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
     }
 }

@@ -28,7 +28,8 @@ fn of_the_built_in_policy() {
         set-aside   /home/u/repo/.visor.yml
         set-aside   what git obeys in /home/u/repo/.git
         network     none
-        env         HOME PATH USER
+        env         GIT_CONFIG_SYSTEM HOME PATH USER
+        git         no name <no address>
         changes     direct
         observe     cheap
         limit       pids 4096
@@ -71,8 +72,9 @@ fn of_a_policy_that_says_much() {
         skipped     /opt/none (optional bind: the host has nothing there that you can reach)  # flag --bind
         private     /tmp, /dev/shm and home, 6G together
         network     full  # flag --network
-        env         HOME PATH USER
+        env         GIT_CONFIG_SYSTEM HOME PATH USER
         env         TOKEN  # flag --env
+        git         no name <no address>
         changes     direct
         observe     cheap
         limit       memory 2G  # flag --memory

@@ -55,6 +55,7 @@ pub(crate) fn whole(caller: Caller) -> HostFacts {
             sources: BTreeMap::new(),
         },
         caches: CacheFacts::unasked(),
+        git_identity: polder_facts::git::GitIdentity::unknown(),
         environment: BTreeMap::new(),
     }
 }

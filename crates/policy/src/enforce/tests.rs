@@ -31,6 +31,7 @@ fn silence_is_lowered_without_a_word() {
         read_only: true            # system.yaml:5
         observe: cheap             # built-in
         scope: session             # built-in
+        git_identity: true         # built-in
         workdir: host              # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:

@@ -12,6 +12,7 @@ fn nothing_said_is_the_workspace_and_nothing_else() {
         read_only: false           # built-in
         observe: cheap             # built-in
         scope: session             # built-in
+        git_identity: true         # built-in
         workdir: host              # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:
@@ -193,6 +194,7 @@ steps:
         read_only: true            # polder.yaml:5
         observe: cheap             # built-in
         scope: session             # built-in
+        git_identity: true         # built-in
         workdir: host              # built-in
         workspace: {mode: direct}  # built-in
         env_passthrough:

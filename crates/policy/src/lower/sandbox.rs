@@ -7,8 +7,8 @@ use crate::dialect::Dialect;
 use crate::document::{Definition, Level};
 use crate::fault::Fault;
 use crate::model::{
-    Access, Bind, Cache, Credential, EngineChoice, Limits, Network, NetworkMode, Project, Via, Workdir, Workspace,
-    WorkspaceMode,
+    Access, Bind, Cache, Credential, EngineChoice, GitIdentityUse, Limits, Network, NetworkMode, Project, Via, Workdir,
+    Workspace, WorkspaceMode,
 };
 use crate::rules;
 use crate::tree::{Node, Value};
@@ -31,6 +31,10 @@ impl Lower<'_> {
             definition.workdir_implied = Some(shared_workdir());
         }
         definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
+        definition.git_identity = node.get("git_identity").and_then(|said| {
+            let given = if said.bool()? { GitIdentityUse::Given } else { GitIdentityUse::Withheld };
+            Some(self.sourced(given, said.line))
+        });
         definition.env_pass = self.env_list(node);
         definition.env_set = self.env_values(node);
         definition.binds = self.list(node, "bind_paths", Self::bind);

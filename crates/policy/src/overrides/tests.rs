@@ -58,6 +58,7 @@ fn every_flag_has_its_effect_and_its_origin() {
         read_only: true                                               # flag --read-only
         observe: exact                                                # flag --observe
         scope: session                                                # built-in
+        git_identity: true                                            # built-in
         workdir: host                                                 # flag --workdir
         workspace: {mode: worktree, name: w, from: v, keep: false, untracked: true, projects: {api: /home/u/api}}  # flag --discard
         env_passthrough:

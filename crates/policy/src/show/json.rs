@@ -1,7 +1,7 @@
 //! The effective policy as JSON, with the same names as the configuration.
 
 use super::{engine_word, limit_rows};
-use crate::model::{Access, Image, Policy, Project, Workdir};
+use crate::model::{Access, GitIdentityUse, Image, Policy, Project, Workdir};
 use polder_facts::Sourced;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,7 @@ pub fn to_json(policy: &Policy) -> Value {
         workspace,
         observe,
         scope,
+        git_identity,
         env,
         binds,
         limits,
@@ -51,6 +52,7 @@ pub fn to_json(policy: &Policy) -> Value {
         "read_only": one(access, |access| (*access == Access::ReadOnly).into()),
         "observe": one(observe, |observe| observe.name().into()),
         "scope": one(scope, |scope| scope.name().into()),
+        "git_identity": one(git_identity, |identity| (*identity == GitIdentityUse::Given).into()),
         "workdir": one(workdir, |workdir| match workdir {
             Workdir::Host => "host".into(),
             Workdir::At(path) => path.to_string().into(),

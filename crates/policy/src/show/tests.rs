@@ -44,6 +44,7 @@ fn every_line_has_its_origin() {
         read_only: false                                              # built-in
         observe: cheap                                                # built-in
         scope: session                                                # built-in
+        git_identity: true                                            # built-in
         workdir: host                                                 # p.yaml:7
         workspace: {mode: cow, name: w}                               # p.yaml:12
         env_passthrough:

@@ -7,8 +7,8 @@
 use crate::builtin::{CACHE_SCOPES, CACHE_TTL, DISK_SMALL, FILES_DEFAULT};
 use crate::enforce::rank;
 use crate::model::{
-    Access, EngineChoice, EnvPattern, EnvRules, Image, Limits, Network, NetworkMode, Policy, Via, Workspace,
-    WorkspaceMode,
+    Access, EngineChoice, EnvPattern, EnvRules, GitIdentityUse, Image, Limits, Network, NetworkMode, Policy, Via,
+    Workspace, WorkspaceMode,
 };
 use crate::trust::Ask;
 use crate::vocabulary::Vocabulary;
@@ -45,6 +45,7 @@ pub(crate) fn beyond(judged: &Judged<'_>) -> Vec<Ask> {
         visor_path: _,
         workspace,
         observe,
+        git_identity,
         env,
         binds,
         limits,
@@ -74,6 +75,9 @@ pub(crate) fn beyond(judged: &Judged<'_>) -> Vec<Ask> {
     if observe.value < own.observe.value {
         let word = observe.value.name();
         asks.ask(&observe.origin, format!("to be watched less (`observe: {word}`)"), flag("observe", word));
+    }
+    if git_identity.value == GitIdentityUse::Given && own.git_identity.value == GitIdentityUse::Withheld {
+        asks.ask(&git_identity.origin, "your name and address, for git", None);
     }
     asks.variables(env);
     // Also a path inside the repository: it can be a symlink to anywhere, and nothing here looks at the

@@ -197,10 +197,11 @@ fn parallelism_above_built_in_asks() {
 }
 
 /// A sandbox of the user's own that is narrower than the built-in one.
-const USER: &str = "sandboxes: {u: {read_only: true, workspace: cow, limits: {memory: 1G, cpus: 1, \
+const USER: &str = "sandboxes: {u: {read_only: true, git_identity: false, workspace: cow, limits: {memory: 1G, cpus: 1, \
                     output: 1M, timeout: 1m}}}\nsandbox: u\nmax_parallelism: 2";
 /// The same as a project writes it, up to the part in question.
-const SAME: &str = "read_only: true, workspace: cow, limits: {memory: 1G, cpus: 1, output: 1M, timeout: 1m}";
+const SAME: &str =
+    "read_only: true, git_identity: false, workspace: cow, limits: {memory: 1G, cpus: 1, output: 1M, timeout: 1m}";
 
 /// For every key: a value that counts at once, and one that is asked for. `A` stands for a sandbox, `S`
 /// for a step, `V` for a service, `U` for a sandbox beside a narrower one of the user's.
@@ -213,6 +214,7 @@ const EXAMPLES: &[(&str, &str, &str, &str)] = &[
     ("sandbox", "workdir", "A workdir: host", ""),
     ("sandbox", "observe", "A observe: exact", "A observe: off"),
     ("sandbox", "scope", "A scope: run", ""),
+    ("sandbox", "git_identity", "A git_identity: false", "U git_identity: true"),
     ("sandbox", "env_passthrough", "A env_passthrough: [PATH, '!HOME']", "A env_passthrough: [X]"),
     ("sandbox", "env", "A env: {LD_PRELOAD: x}", ""),
     ("sandbox", "bind_paths", "A bind_paths: []", "A bind_paths: [{host: ./x}]"),
@@ -331,11 +333,14 @@ fn narrowed(body: &str) -> String {
             let (_, more) = value.trim_matches(['{', '}']).split_once(": ").unwrap_or_default();
             limits.insert(limit, more);
             let limits: Vec<_> = limits.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-            format!("read_only: true, workspace: cow, limits: {{{}}}", limits.join(", "))
+            format!("read_only: true, git_identity: false, workspace: cow, limits: {{{}}}", limits.join(", "))
         }
         "read_only" => SAME.replace("read_only: true", body),
         "workspace" => SAME.replace("workspace: cow", body),
-        _ => format!("read_only: true, workspace: cow, limits: {{output: 1M, timeout: 1m}}, {body}"),
+        "git_identity" => SAME.replace("git_identity: false", body),
+        _ => {
+            format!("read_only: true, git_identity: false, workspace: cow, limits: {{output: 1M, timeout: 1m}}, {body}")
+        }
     }
 }
 

@@ -78,6 +78,7 @@ fn host() -> Arc<HostFacts> {
             sources: BTreeMap::new(),
         },
         caches: CacheFacts::unasked(),
+        git_identity: polder_facts::git::GitIdentity::unknown(),
         environment: BTreeMap::new(),
     })
 }

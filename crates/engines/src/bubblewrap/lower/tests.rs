@@ -63,6 +63,7 @@ fn host(uid: u32) -> HostFacts {
             sources,
         },
         caches: CacheFacts::unasked(),
+        git_identity: polder_facts::git::GitIdentity::unknown(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into()), ("TOKEN".into(), "secret".into())]),
     }
 }
