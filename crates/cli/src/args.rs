@@ -98,6 +98,9 @@ pub(crate) struct PolicyArgs {
     /// Show a host path inside, read-only unless `:rw` is added; `:optional` at the end lets it be missing.
     #[arg(long, value_name = "HOST[:GUEST][:rw]", value_hint = ValueHint::AnyPath, help_heading = "Policy")]
     pub(crate) bind: Vec<String>,
+    /// Show the tools of a family that you have below your home, read-only: go, jvm, node, python, rust. Repeatable.
+    #[arg(long, value_name = "NAME", help_heading = "Policy")]
+    pub(crate) profile: Vec<String>,
     /// Pass a variable on, or set it.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Policy")]
     pub(crate) env: Vec<String>,
@@ -167,7 +170,7 @@ pub(crate) struct PolicyArgs {
 #[command(after_help = "Examples:
   polder run -- npm test
   polder run --timeout 10m --memory 2G -- cargo build
-  polder run --bind ~/.gitconfig -- git commit -m work
+  polder run --profile rust -- cargo test
   polder run --service memory --restart on-failure -- mcp-server-memory
   polder run --json -- make | jq -r 'select(.type==\"violation\")'")]
 pub(crate) struct RunArgs {
@@ -748,6 +751,7 @@ impl PolicyArgs {
             network,
             allow,
             allow_host,
+            profile,
             bind,
             env,
             read_only,
@@ -777,6 +781,7 @@ impl PolicyArgs {
             network,
             allow,
             allow_host,
+            profile,
             bind,
             env,
             read_only: read_only.then_some(true),

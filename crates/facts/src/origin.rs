@@ -23,6 +23,13 @@ pub enum Origin {
     Api,
     /// A stream of the caller is a terminal.
     Terminal,
+    /// A line of a profile that polder brings.
+    Profile {
+        /// The profile's name.
+        name: String,
+        /// The line, counted from 1.
+        line: u32,
+    },
 }
 
 impl fmt::Display for Origin {
@@ -34,6 +41,7 @@ impl fmt::Display for Origin {
             Self::Flag(name) => write!(f, "flag {name}"),
             Self::Api => f.write_str("the calling program"),
             Self::Terminal => f.write_str("the caller's terminal"),
+            Self::Profile { name, line } => write!(f, "profile {name}:{line}"),
         }
     }
 }

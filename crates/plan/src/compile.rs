@@ -96,7 +96,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         sourced.into_iter().map(|(name, entry)| (name, entry.value)).collect();
     inside.extend(trace::context(&policy.env, &host.environment));
     let is_visible = |dir: &Path| directory_inside(world, &files, &host.tree.start, dir);
-    let path = OsString::from("PATH");
+    let (path, mut front) = (OsString::from("PATH"), Vec::<Sourced<PathBuf>>::new());
     if policy.image.is_some() {
         // An image has programs of its own, and knows where; the engine that has the image asks it.
         if !policy.env.set.iter().any(|set| set.value.0 == "PATH") {
@@ -105,7 +105,16 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
     } else if let Some(value) = inside.get(&path) {
         let cut = env::cut_path(value, is_visible);
         let kept = if cut.is_empty() { env::cut_path(DEFAULT_PATH.as_ref(), is_visible) } else { cut };
-        inside.insert(path, kept);
+        let known: Vec<PathBuf> = std::env::split_paths(&kept).collect();
+        for Sourced { value, origin } in &policy.path {
+            let dir = is_visible(value).filter(|dir| !known.contains(dir));
+            if let Some(dir) = dir.filter(|dir| !front.iter().any(|earlier| earlier.value == *dir)) {
+                front.push(Sourced::new(dir, origin.clone()));
+            }
+        }
+        let all = front.iter().map(|dir| &dir.value).chain(&known);
+        // None has a colon in its name: the policy's are checked, and the others came out of a list.
+        inside.insert(path, std::env::join_paths(all).unwrap_or(kept));
     }
     // On the host itself both are what they are, if they pass.
     if world != World::Open {
@@ -138,6 +147,7 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
         identity,
         env: inside,
         env_origins,
+        path: front,
         git_identity,
         files,
         network: policy.network.clone(),

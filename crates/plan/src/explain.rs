@@ -37,6 +37,7 @@ impl fmt::Display for Plan {
             identity,
             env,
             env_origins,
+            path,
             git_identity,
             files,
             network,
@@ -175,9 +176,15 @@ impl fmt::Display for Plan {
         for (origin, names) in by_rule {
             out.row("env", &names.join(" "), origin.map(ToString::to_string).unwrap_or_default())?;
         }
+        for Sourced { value, origin } in path {
+            out.row("path", &value.display().to_string(), origin)?;
+        }
         if let Some(GitIdentity { name, email, file }) = git_identity {
             let known = |value: &Option<String>, word: &str| value.clone().unwrap_or_else(|| format!("no {word}"));
-            let author = format!("{} <{}>", known(name, "name"), known(email, "address"));
+            let author = match (name, email) {
+                (None, None) => "no name and no address: git asks who commits".to_owned(),
+                _ => format!("{} <{}>", known(name, "name"), known(email, "address")),
+            };
             out.row("git", &author, file.as_ref().map(|file| file.display().to_string()).unwrap_or_default())?;
         }
         let mode = match workspace.value.mode {

@@ -28,6 +28,8 @@ pub struct Plan {
     pub env: BTreeMap<OsString, OsString>,
     /// Which rule lets a variable in, where that is no rule of polder's own.
     pub env_origins: BTreeMap<OsString, Origin>,
+    /// Directories that stand in front of the caller's `PATH`, at their places inside.
+    pub path: Vec<Sourced<PathBuf>>,
     /// Who commits inside; absent where git reads the host's own configuration.
     pub git_identity: Option<GitIdentity>,
     /// What it sees.
@@ -93,6 +95,20 @@ impl Plan {
     pub fn workspace_guest(&self) -> &GuestPath {
         let workspace = self.files.shown.iter().find(|shown| shown.role == Role::Workspace);
         workspace.map_or(&self.workdir, |shown| &shown.guest)
+    }
+
+    /// Whether a path of the host is there inside, at the same path.
+    pub fn shows(&self, path: &Path) -> bool {
+        let FileView { system, configuration, shown, .. } = &self.files;
+        let is_system = system.iter().any(|entry| path.starts_with(entry.path.as_path()));
+        let in_etc = |entry: &Configuration| {
+            let (Configuration::File(name) | Configuration::Directory(name)) = entry;
+            path.starts_with(Path::new("/etc").join(name))
+        };
+        self.world == World::Open
+            || is_system
+            || shown.iter().any(|shown| path.starts_with(shown.guest.as_path()))
+            || configuration.iter().any(in_etc)
     }
 
     /// Places of the host that commands write: the workspace, in every run or in another, and what this one may write.

@@ -304,6 +304,11 @@ fn binds(world: World, policy: &Policy, host: &HostFacts, faults: &mut Vec<Fault
             ));
             continue;
         };
+        // A profile names places of every machine; what lies in the system is there already.
+        let by_profile = matches!(origin, Origin::Profile { .. });
+        if by_profile && host.system.iter().any(|system| resolved.path.starts_with(&system.path)) {
+            continue;
+        }
         let root = &host.tree.root;
         if source.as_path().starts_with(root) && !resolved.path.starts_with(root) {
             faults.push(Fault::new(
@@ -359,6 +364,8 @@ fn absent_binds(policy: &Policy, host: &HostFacts) -> Vec<Sourced<HostPath>> {
         .binds
         .iter()
         .filter(|bind| bind.value.optional && !host.tree.sources.contains_key(bind.value.host.as_path()));
+    // A profile names places of every machine, and no machine has all of them.
+    let absent = absent.filter(|bind| !matches!(bind.origin, Origin::Profile { .. }));
     absent.map(|bind| Sourced::new(bind.value.host.clone(), bind.origin.clone())).collect()
 }
 

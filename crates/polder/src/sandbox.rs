@@ -11,7 +11,9 @@ use crate::steps::{PlannedSteps, StepsAsked};
 use crate::trust;
 use polder_facts::{Grant, Guarantee, GuestPath, HostPath, Origin, Sourced};
 use polder_plan::LENT;
-use polder_policy::{Access, Bind, CallerTerminal, Fault, Faults, NetworkMode, Overrides, PathPattern, Policy};
+use polder_policy::{
+    Access, Bind, CallerTerminal, EnvRules, Fault, Faults, NetworkMode, Overrides, PathPattern, Policy,
+};
 use polder_run::LeftoverMode;
 use polder_secrets::Keeper;
 use std::collections::BTreeMap;
@@ -32,10 +34,15 @@ pub struct Sandbox {
     bare: Option<Vec<Grant>>,
     loan: Loan,
     service: Option<ServiceName>,
+    /// What a shell shows in front of each line, if no rule speaks about it.
+    prompt: Option<String>,
     /// Nothing will run: planning makes nothing and asks nobody.
     only_looks: bool,
     keeper: Arc<Keeper>,
 }
+
+/// The variable that shells take their prompt from.
+const PROMPT: &str = "PS1";
 
 /// What a command may read beyond its policy while it is learnt. Paths are absolute and without links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +73,7 @@ impl Sandbox {
             bare: None,
             loan: Loan::none(),
             service: None,
+            prompt: None,
             only_looks: false,
             keeper: Arc::new(Keeper::new()),
         }
@@ -179,6 +187,12 @@ impl Sandbox {
         self
     }
 
+    /// A profile by its name: what a family of tools needs that the user has below the home.
+    pub fn profile(mut self, name: impl Into<String>) -> Self {
+        self.overrides.profile.push(name.into());
+        self
+    }
+
     /// A variable: `NAME` passes it on, `NAME=value` sets it.
     pub fn env(mut self, variable: impl Into<String>) -> Self {
         self.overrides.env.push(variable.into());
@@ -272,6 +286,12 @@ impl Sandbox {
         self
     }
 
+    /// What a shell shows in front of each line (`PS1`), unless a rule of the policy speaks about that.
+    pub fn prompt(mut self, text: impl Into<String>) -> Self {
+        self.prompt = Some(text.into());
+        self
+    }
+
     /// For looking at plans that will not run: planning makes no directory for a service and asks nobody for a token. A
     /// word stands for what would have been asked for.
     pub fn only_look(mut self) -> Self {
@@ -314,6 +334,15 @@ impl Sandbox {
         Ok(Session::new(self.clone(), self.said()?))
     }
 
+    fn set_prompt(&self, rules: &mut EnvRules) {
+        let Some(prompt) = &self.prompt else { return };
+        let spoken = rules.pass.iter().any(|pattern| pattern.value.glob == PROMPT)
+            || polder_plan::filter_environment(rules, &self.environment).contains_key(&OsString::from(PROMPT));
+        if !spoken {
+            rules.set.insert(0, Sourced::built_in((PROMPT.to_owned(), prompt.clone())));
+        }
+    }
+
     fn said(&self) -> Result<Said, Error> {
         let mode = if self.only_looks { LeftoverMode::Look } else { LeftoverMode::SetAside };
         leftovers::read_settled(&self.directory, &self.files, &self.environment, &self.overrides, mode)
@@ -325,6 +354,7 @@ impl Sandbox {
             take_gifts(&mut policy, needed);
         }
         lend(&mut policy, &self.loan)?;
+        self.set_prompt(&mut policy.env);
         let policy = said.shielded(policy, &self.environment);
         let scope = &said.scope;
         let (root, start): (&Path, &Path) = (scope.workspace_root.as_path(), scope.working_dir.as_path());

@@ -62,6 +62,8 @@ pub fn built_in() -> Policy {
         observe: Sourced::built_in(Observe::Cheap),
         scope: Sourced::built_in(SandboxScope::Session),
         env: EnvRules { pass: ENV_PASS.iter().map(pass).collect(), set: Vec::new() },
+        profiles: Vec::new(),
+        path: Vec::new(),
         git_identity: Sourced::built_in(GitIdentityUse::Given),
         binds: Vec::new(),
         limits: Limits { pids: Some(Sourced::built_in(PIDS_MAX)), ..Limits::absent() },

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 /// Who wrote a file, and so how far it is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
+    /// Polder itself: a profile that is compiled in. Never a layer of its own.
+    Shipped,
     /// The administrator, in `/etc/polder/`.
     System,
     /// The user, in `$XDG_CONFIG_HOME/polder/`.
@@ -64,6 +66,8 @@ pub struct Document {
     pub(crate) fingerprint: String,
     pub(crate) extends: Vec<Document>,
     pub(crate) sandboxes: Vec<(String, Definition)>,
+    /// The profiles of every sandbox.
+    pub(crate) profiles: Vec<Sourced<String>>,
     /// The sandbox of whoever names none.
     pub(crate) default: Option<Sourced<String>>,
     /// What replaces the built-in list of variables; the origin says where, even when the list is empty.
@@ -105,6 +109,8 @@ pub(crate) struct Definition {
     pub(crate) workspace: Option<Sourced<Workspace>>,
     pub(crate) observe: Option<Sourced<Observe>>,
     pub(crate) scope: Option<Sourced<SandboxScope>>,
+    pub(crate) profiles: Option<Sourced<Vec<Sourced<String>>>>,
+    pub(crate) path: Vec<Sourced<PathBuf>>,
     pub(crate) git_identity: Option<Sourced<GitIdentityUse>>,
     pub(crate) env_pass: Option<Sourced<Vec<Sourced<EnvPattern>>>>,
     pub(crate) env_set: Vec<Sourced<(String, String)>>,
@@ -136,6 +142,8 @@ impl Definition {
             workspace: None,
             observe: None,
             scope: None,
+            profiles: None,
+            path: Vec::new(),
             git_identity: None,
             env_pass: None,
             env_set: Vec::new(),

@@ -40,9 +40,19 @@ impl Draft {
             }
             Some(_) | None => {}
         }
+        self.profiles(&document.profiles);
         let own = document.sandboxes.iter().find(|(name, _)| Some(name) == self.policy.name.as_ref());
         if let Some((_, definition)) = own {
             self.define(definition);
+        }
+    }
+
+    /// Adds profiles, each once, whoever asks for it again.
+    fn profiles<'a>(&mut self, asked: impl IntoIterator<Item = &'a Sourced<String>>) {
+        for name in asked {
+            if !self.policy.profiles.iter().any(|known| known.value == name.value) {
+                self.policy.profiles.push(name.clone());
+            }
         }
     }
 
@@ -58,6 +68,8 @@ impl Draft {
             workspace,
             observe,
             scope,
+            profiles,
+            path,
             git_identity,
             env_pass,
             env_set,
@@ -74,6 +86,7 @@ impl Draft {
             accept,
             options,
         } = definition;
+        self.profiles(profiles.iter().flat_map(|list| &list.value));
         let policy = &mut self.policy;
         replace(&mut policy.engine, engine);
         replace(&mut policy.network, network);
@@ -93,6 +106,7 @@ impl Draft {
         replace(&mut policy.git_identity, git_identity);
         self.env_pass.extend(env_pass.iter().flat_map(|list| &list.value).cloned());
         policy.env.set.extend_from_slice(env_set);
+        policy.path.extend_from_slice(path);
         policy.binds.extend(binds.iter().flat_map(|list| &list.value).cloned());
         policy.limits.replace(limits);
         policy.protect.extend_from_slice(protect);

@@ -38,6 +38,8 @@ impl Hold<'_> {
             workspace,
             observe,
             scope,
+            profiles,
+            path,
             git_identity,
             env_pass,
             env_set,
@@ -75,6 +77,8 @@ impl Hold<'_> {
                 self.policy.require.push(guarantee.clone());
             }
         }
+        self.gifts(profiles, |policy| &policy.profiles, PartialEq::eq, |name| format!("profiles: {name}"));
+        self.policy.path.extend_from_slice(path);
         self.gifts(binds, |policy| &policy.binds, covers_bind, |bind| format!("bind_paths: {}", bind.host));
         self.gifts(
             credentials,

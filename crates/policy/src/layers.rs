@@ -9,6 +9,7 @@ use crate::fault::{Fault, Faults, defined};
 use crate::lower::NO_SANDBOX;
 use crate::model::{AuditMode, EngineChoice, Image, Policy};
 use crate::overrides::{CallerTerminal, Overrides, environment, flags};
+use crate::profiles;
 use crate::said::Scope;
 use crate::steps;
 use crate::trust::{Ask, Judged, Trust, beyond};
@@ -326,6 +327,7 @@ impl Resolution<'_> {
 
     fn finish(&self, draft: Draft, faults: &mut Vec<Fault>) -> (Policy, bool) {
         let Draft { mut policy, env_pass, network_implied, unsandboxed_refused: _, options } = draft;
+        self.add_profiles(&mut policy, faults);
         policy.env.pass.extend(env_pass);
         if self.layers.overrides.terminal == CallerTerminal::Present {
             policy.env.pass.splice(0..0, terminal_patterns());
@@ -349,6 +351,26 @@ impl Resolution<'_> {
             }
         }
         (policy, network_implied)
+    }
+
+    /// Adds what the profiles say, in front of the rules of every layer, which therefore win. Patterns for variables come
+    /// behind the list that every sandbox begins with.
+    fn add_profiles(&self, policy: &mut Policy, faults: &mut Vec<Fault>) {
+        let (mut binds, mut set) = (Vec::new(), Vec::new());
+        for name in &policy.profiles {
+            let home = self.scope.home.as_path();
+            match profiles::rules(name, self.vocabulary, home, &self.layers.environment) {
+                Ok(rules) => {
+                    binds.extend(rules.binds.into_iter().flat_map(|list| list.value));
+                    set.extend(rules.env_set);
+                    policy.env.pass.extend(rules.env_pass.into_iter().flat_map(|list| list.value));
+                    policy.path.extend(rules.path);
+                }
+                Err(Faults(more)) => faults.extend(more),
+            }
+        }
+        policy.binds.splice(0..0, binds);
+        policy.env.set.splice(0..0, set);
     }
 
     /// What no single file can judge: the engine that came out, against the rest.

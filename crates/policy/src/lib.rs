@@ -20,6 +20,7 @@ mod model;
 mod notation;
 mod overlap;
 mod overrides;
+mod profiles;
 mod rules;
 mod said;
 mod schema;
@@ -44,6 +45,7 @@ pub use model::{
 };
 pub use notation::{FILE_BYTES_MAX, read_tree};
 pub use overrides::{CallerTerminal, Overrides};
+pub use profiles::{PROFILE_NAMES, ToolProfile, tool_profiles};
 pub use said::Scope;
 pub use schema::schema;
 pub use services::services;

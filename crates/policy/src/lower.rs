@@ -3,6 +3,7 @@
 //! The check against the table of keys runs first and reports wrong types, so everything here may skip a value that
 //! has the wrong type: it has been reported.
 
+mod expand;
 mod image;
 mod profile;
 mod sandbox;
@@ -11,12 +12,12 @@ mod step;
 
 use crate::check::{Check, Strict};
 use crate::dialect::Dialect;
-use crate::document::{Document, Level, Source};
+use crate::document::{Definition, Document, Level, Source};
 use crate::fault::{Fault, Faults};
 use crate::model::{AuditMode, EnvPattern};
 use crate::notation::{Notation, read_tree};
 use crate::rules;
-use crate::shape::{Reach, TOP};
+use crate::shape::{Reach, SHIPPED_PROFILE, TOP};
 use crate::tree::Node;
 use crate::vocabulary::Vocabulary;
 use polder_facts::{Origin, Sourced};
@@ -56,6 +57,23 @@ pub(crate) fn file_with_faults(
     (Some(document), faults)
 }
 
+/// Reads a profile that polder brings: what it says of itself, and its rules. Variables of the caller stand where it names
+/// them.
+pub(crate) fn shipped(
+    source: &Source,
+    vocabulary: &Vocabulary,
+    home: &Path,
+    variables: &[(String, String)],
+) -> Result<(Node, Definition), Faults> {
+    let mut tree = read_tree(&source.path, &source.bytes)?;
+    let mut check = Check { path: &source.path, dialect: source.dialect, faults: Vec::new() };
+    check.table(&tree, &SHIPPED_PROFILE, Strict::Yes, "the profile");
+    let mut lower = Lower { source, vocabulary, home, faults: check.faults };
+    lower.expand(&mut tree, variables);
+    let definition = lower.sandbox(&tree, tree.line);
+    Faults::check((tree, definition), lower.faults)
+}
+
 /// The files that a file extends, as it writes them. A file that cannot be read extends nothing; reading it reports why.
 pub(crate) fn extends(source: &Source) -> Vec<Sourced<String>> {
     let Ok(tree) = read_tree(&source.path, &source.bytes) else {
@@ -76,7 +94,14 @@ struct Lower<'a> {
 
 impl Lower<'_> {
     fn origin(&self, line: u32) -> Origin {
-        Origin::File { path: self.source.path.clone(), line }
+        let path = &self.source.path;
+        match self.source.level {
+            Level::Shipped => {
+                let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+                Origin::Profile { name, line }
+            }
+            Level::System | Level::User | Level::Project | Level::Explicit => Origin::File { path: path.clone(), line },
+        }
     }
 
     fn sourced<T>(&self, value: T, line: u32) -> Sourced<T> {
@@ -126,6 +151,7 @@ impl Lower<'_> {
             document.sandboxes.push((entry.key.clone(), definition));
         }
         document.default = tree.get("sandbox").and_then(|node| Some(self.sourced(node.text()?.to_owned(), node.line)));
+        document.profiles = self.each(tree.get("profiles"), rules::name);
         document.env_defaults = tree.get("sandbox_defaults").and_then(|defaults| self.env_list(defaults));
         document.steps = self.steps(tree);
         document.services = self.services(tree);
@@ -151,6 +177,7 @@ impl Lower<'_> {
             fingerprint: String::new(),
             extends: Vec::new(),
             sandboxes: Vec::new(),
+            profiles: Vec::new(),
             default: None,
             env_defaults: None,
             steps: Vec::new(),

@@ -26,8 +26,12 @@ pub struct Policy {
     pub observe: Sourced<Observe>,
     /// How long what an engine makes for it lives.
     pub scope: Sourced<SandboxScope>,
+    /// The profiles that were asked for, each once; their rules stand among the others.
+    pub profiles: Vec<Sourced<String>>,
     /// Which variables enter.
     pub env: EnvRules,
+    /// Directories of the host that stand in front of `PATH` inside, as far as they are there.
+    pub path: Vec<Sourced<PathBuf>>,
     /// Whether git inside has the user's name and address.
     pub git_identity: Sourced<GitIdentityUse>,
     /// Host paths beside the workspace.

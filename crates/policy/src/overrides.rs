@@ -18,6 +18,8 @@ pub struct Overrides {
     pub allow: Vec<Grant>,
     /// `--allow-host HOST[:PORT]`.
     pub allow_host: Vec<String>,
+    /// `--profile NAME`.
+    pub profile: Vec<String>,
     /// `--bind HOST[:GUEST][:rw|:ro]`.
     pub bind: Vec<String>,
     /// `--env K[=V]`.
@@ -84,6 +86,7 @@ impl Overrides {
             network: None,
             allow: Vec::new(),
             allow_host: Vec::new(),
+            profile: Vec::new(),
             bind: Vec::new(),
             env: Vec::new(),
             read_only: None,
@@ -124,6 +127,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
         network,
         allow,
         allow_host,
+        profile,
         bind,
         env,
         read_only,
@@ -153,6 +157,7 @@ pub(crate) fn flags<'a>(overrides: &Overrides, vocabulary: &'a Vocabulary, scope
     engine.iter().for_each(|name| said.engine(name, &flag("--engine")));
     network.iter().for_each(|word| said.network(word, &flag("--network")));
     allow_host.iter().for_each(|peer| said.peer(peer, &flag("--allow-host")));
+    profile.iter().for_each(|name| said.profile(name, &flag("--profile")));
     bind.iter().for_each(|text| said.bind(text, &flag("--bind")));
     env.iter().for_each(|text| said.env(text, &flag("--env")));
     read_only.iter().for_each(|value| said.read_only(*value, &flag("--read-only")));

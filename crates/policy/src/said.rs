@@ -164,6 +164,11 @@ impl<'a> Said<'a> {
         }
     }
 
+    pub(crate) fn profile(&mut self, name: &str, origin: &Origin) {
+        let list = self.definition.profiles.get_or_insert_with(|| Sourced::new(Vec::new(), origin.clone()));
+        list.value.push(Sourced::new(name.to_owned(), origin.clone()));
+    }
+
     pub(crate) fn project(&mut self, text: &str, origin: &Origin) {
         let Some((name, path)) = text.split_once('=') else {
             self.fault(origin, format!("`{text}` is not NAME=PATH"));

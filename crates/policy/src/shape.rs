@@ -140,6 +140,7 @@ pub(crate) static TOP: Table = Table {
         visor("sandbox", Weaker, Shape::Text, "the sandbox of every step that names none"),
         own("sandbox", Weaker, SANDBOX_OR_PROFILES, "the sandbox of every step that names none; or a list of profiles"),
         key("sandbox_defaults", Parts, Shape::Map(&DEFAULTS), "what every sandbox begins with"),
+        own("profiles", Outside, TEXTS, "the profiles of every sandbox, by name"),
         key("steps", Parts, STEPS, "the steps, by name"),
         key("checks", Parts, STEPS, "another word for `steps`"),
         own(
@@ -175,7 +176,7 @@ pub(crate) static TOP: Table = Table {
 
 const SANDBOX_OR_PROFILES: Shape = Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Map(&PROFILE))]);
 
-static SANDBOX_KEYS: [Key; 26] = [
+static SANDBOX_KEYS: [Key; 28] = [
     key("engine", Weaker, Shape::Text, "the engine, or `auto`"),
     key("network", Weaker, NETWORK_SHAPE, "what may be reached"),
     key("read_only", Weaker, Shape::Bool, "whether the workspace can only be read"),
@@ -193,6 +194,8 @@ static SANDBOX_KEYS: [Key; 26] = [
         Shape::Word(SCOPES),
         "how long what an engine makes for the sandbox lives: for a session, or for one run",
     ),
+    own("profiles", Outside, TEXTS, "what families of tools need that the user has below the home, by name"),
+    own("path", Inside, TEXTS, "directories in front of `PATH` inside, as far as they are there"),
     own("git_identity", Weaker, Shape::Bool, "whether git inside has the user's name and address; true when absent"),
     key("env_passthrough", Outside, TEXTS, "patterns for variables that enter"),
     key("env", Inside, Shape::MapOf(&Shape::Scalar), "variables with a value"),
@@ -228,6 +231,20 @@ pub(crate) static PROFILE: Table = Table {
         ],
         &SANDBOX_KEYS,
     ],
+};
+
+/// A profile that polder brings: rules of a sandbox under a name. `profiles/README.md` has the form.
+pub(crate) static SHIPPED_PROFILE: Table = Table {
+    name: "shipped_profile",
+    keys: &[&[
+        required("name", Own, Shape::Text, "the name, which is that of the file"),
+        required("description", Own, Shape::Text, "what it is for, in one line"),
+        required("programs", Own, TEXTS, "the programs that it is for"),
+        key("bind_paths", Outside, Shape::ListOf(&Shape::Map(&BIND)), "host paths beside the workspace"),
+        key("env_passthrough", Outside, TEXTS, "patterns for variables that enter"),
+        key("env", Inside, Shape::MapOf(&Shape::Scalar), "variables with a value"),
+        key("path", Inside, TEXTS, "directories in front of `PATH` inside, as far as they are there"),
+    ]],
 };
 
 static DEFAULTS: Table = Table {

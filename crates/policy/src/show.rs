@@ -26,6 +26,8 @@ pub fn show(policy: &Policy) -> String {
         workspace,
         observe,
         scope,
+        profiles,
+        path,
         git_identity,
         env,
         binds,
@@ -67,6 +69,8 @@ pub fn show(policy: &Policy) -> String {
     let mode = mode.name();
     let text = format!("{{mode: {mode}{name}{from}{keep}{untracked}{projects}{main}}}");
     lines.value("workspace", text, &workspace.origin);
+    lines.list("profiles", profiles, |name| quoted(name));
+    lines.list("path", path, |path| quoted(&path.to_string_lossy()));
     let EnvRules { pass, set } = env;
     lines.list("env_passthrough", pass, env_word);
     // The last value of a variable is the one that holds.

@@ -39,6 +39,7 @@ impl Known {
             (_, "network") => fixed(&["none", "restricted", "full"]),
             (_, "observe") => fixed(&["off", "cheap", "exact"]),
             (_, "workdir") => fixed(&["host"]),
+            (_, "profile") => Some(polder_policy::PROFILE_NAMES.map(str::to_owned).to_vec()),
             (_, "require" | "accept") => Some(Guarantee::ALL.map(|guarantee| guarantee.name().to_owned()).to_vec()),
             (_, "workspace" | "from") => Some(self.workspaces()),
             (verb, "name") if verb.starts_with("workspace ") => Some(self.workspaces()),

@@ -29,7 +29,7 @@ fn of_the_built_in_policy() {
         set-aside   what git obeys in /home/u/repo/.git
         network     none
         env         GIT_CONFIG_SYSTEM HOME PATH USER
-        git         no name <no address>
+        git         no name and no address: git asks who commits
         changes     direct
         observe     cheap
         limit       pids 4096
@@ -74,7 +74,7 @@ fn of_a_policy_that_says_much() {
         network     full  # flag --network
         env         GIT_CONFIG_SYSTEM HOME PATH USER
         env         TOKEN  # flag --env
-        git         no name <no address>
+        git         no name and no address: git asks who commits
         changes     direct
         observe     cheap
         limit       memory 2G  # flag --memory

@@ -13,6 +13,7 @@ use crate::model::{
 use crate::rules;
 use crate::tree::{Node, Value};
 use polder_facts::{ByteSize, Guarantee, Sourced};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 impl Lower<'_> {
@@ -31,6 +32,9 @@ impl Lower<'_> {
             definition.workdir_implied = Some(shared_workdir());
         }
         definition.workspace = node.get("workspace").and_then(|workspace| self.workspace(workspace));
+        definition.profiles =
+            self.list(node, "profiles", |lower, node| lower.keep(rules::name(node.text()?), node.line));
+        definition.path = self.path(node);
         definition.git_identity = node.get("git_identity").and_then(|said| {
             let given = if said.bool()? { GitIdentityUse::Given } else { GitIdentityUse::Withheld };
             Some(self.sourced(given, said.line))
@@ -175,6 +179,12 @@ impl Lower<'_> {
         let entry = node.entry(key)?;
         let items = entry.node.items().iter().filter_map(|node| item(self, node)).collect();
         Some(self.sourced(items, entry.line))
+    }
+
+    fn path(&mut self, node: &Node) -> Vec<Sourced<PathBuf>> {
+        let (base, home) = (self.base_dir().to_owned(), self.home);
+        let directory = |text: &str| rules::host_path(text, &base, home).map(|path| path.as_path().to_owned());
+        self.each(node.get("path"), directory)
     }
 
     fn bind(&mut self, node: &Node) -> Option<Sourced<Bind>> {

@@ -21,6 +21,7 @@ fn every_flag_has_its_effect_and_its_origin() {
                 .map(|grant| grant.parse().unwrap())
                 .to_vec(),
             allow_host: vec!["b.org".into()],
+            profile: vec!["go".into()],
             bind: vec!["~/c".into(), "d:/e:rw".into(), "/f:ro".into(), "/g:rw:optional".into()],
             env: vec!["B".into(), "C=x=y".into()],
             read_only: Some(true),
@@ -61,6 +62,11 @@ fn every_flag_has_its_effect_and_its_origin() {
         git_identity: true                                            # built-in
         workdir: host                                                 # flag --workdir
         workspace: {mode: worktree, name: w, from: v, keep: false, untracked: true, projects: {api: /home/u/api}}  # flag --discard
+        profiles:
+          - go                                                        # flag --profile
+        path:
+          - /home/u/go/bin                                            # profile go:29
+          - /usr/local/go/bin                                         # profile go:30
         env_passthrough:
           - PATH                                                      # built-in
           - HOME                                                      # built-in
@@ -68,11 +74,25 @@ fn every_flag_has_its_effect_and_its_origin() {
           - CI                                                        # built-in
           - NODE_ENV                                                  # built-in
           - LANG                                                      # built-in
+          - GOROOT                                                    # profile go:22
+          - GOENV_ROOT                                                # profile go:23
+          - GOTOOLCHAIN                                               # profile go:24
+          - ASDF_DATA_DIR                                             # profile go:25
+          - MISE_DATA_DIR                                             # profile go:26
           - B                                                         # flag --env
           - A                                                         # flag --allow
         env:
           C: "x=y"                                                    # flag --env
         bind_paths:
+          - {host: /home/u/go/bin, container: /home/u/go/bin, read_only: true, optional: true}  # profile go:6
+          - {host: /home/u/go/bin, container: /home/u/go/bin, read_only: true, optional: true}  # profile go:7
+          - {host: /home/u/.go, container: /home/u/.go, read_only: true, optional: true}  # profile go:9
+          - {host: /home/u/sdk, container: /home/u/sdk, read_only: true, optional: true}  # profile go:10
+          - {host: /home/u/.local/go, container: /home/u/.local/go, read_only: true, optional: true}  # profile go:11
+          - {host: /home/u/.goenv, container: /home/u/.goenv, read_only: true, optional: true}  # profile go:12
+          - {host: /home/u/.asdf, container: /home/u/.asdf, read_only: true, optional: true}  # profile go:15
+          - {host: /home/u/.local/share/mise, container: /home/u/.local/share/mise, read_only: true, optional: true}  # profile go:16
+          - {host: /home/u/.tool-versions, container: /home/u/.tool-versions, read_only: true, optional: true}  # profile go:18
           - {host: /home/u/c, container: /home/u/c, read_only: true}  # flag --bind
           - {host: /repo/sub/d, container: /e, read_only: false}      # flag --bind
           - {host: /f, container: /f, read_only: true}                # flag --bind

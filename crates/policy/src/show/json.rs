@@ -16,6 +16,8 @@ pub fn to_json(policy: &Policy) -> Value {
         workspace,
         observe,
         scope,
+        profiles,
+        path,
         git_identity,
         env,
         binds,
@@ -52,6 +54,8 @@ pub fn to_json(policy: &Policy) -> Value {
         "read_only": one(access, |access| (*access == Access::ReadOnly).into()),
         "observe": one(observe, |observe| observe.name().into()),
         "scope": one(scope, |scope| scope.name().into()),
+        "profiles": many(profiles, |name| name.as_str().into()),
+        "path": many(path, |path| path.to_string_lossy().into()),
         "git_identity": one(git_identity, |identity| (*identity == GitIdentityUse::Given).into()),
         "workdir": one(workdir, |workdir| match workdir {
             Workdir::Host => "host".into(),

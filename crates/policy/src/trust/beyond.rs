@@ -43,8 +43,10 @@ pub(crate) fn beyond(judged: &Judged<'_>) -> Vec<Ask> {
         workdir: _,
         scope: _,
         visor_path: _,
+        path: _,
         workspace,
         observe,
+        profiles,
         git_identity,
         env,
         binds,
@@ -79,10 +81,20 @@ pub(crate) fn beyond(judged: &Judged<'_>) -> Vec<Ask> {
     if git_identity.value == GitIdentityUse::Given && own.git_identity.value == GitIdentityUse::Withheld {
         asks.ask(&git_identity.origin, "your name and address, for git", None);
     }
-    asks.variables(env);
+    // A profile is asked for as a whole; its own lines are not asked for again.
+    let new = missing(profiles, &own.profiles);
+    let of_new = |origin: &Origin| matches!(origin, Origin::Profile { name, .. } if new.iter().any(|profile| profile.value == *name));
+    for profile in &new {
+        let of_it = |origin: &Origin| matches!(origin, Origin::Profile { name, .. } if *name == profile.value);
+        let reads = binds.iter().filter(|bind| of_it(&bind.origin));
+        let reads: Vec<_> = reads.map(|bind| format!("`{}`", bind.value.host)).collect();
+        let what = format!("the profile `{}`, to read {}", profile.value, reads.join(", "));
+        asks.ask(&profile.origin, what, flag("profile", &profile.value));
+    }
+    asks.variables(env, &of_new);
     // Also a path inside the repository: it can be a symlink to anywhere, and nothing here looks at the
     // file system.
-    for bind in missing(binds, &own.binds) {
+    for bind in missing(binds, &own.binds).into_iter().filter(|bind| !of_new(&bind.origin)) {
         let writes = bind.value.access == Access::ReadWrite;
         let (verb, end) = if writes { ("write", ":rw") } else { ("read", "") };
         let optional = if bind.value.optional { ":optional" } else { "" };
@@ -212,10 +224,12 @@ impl Asks<'_> {
         }
     }
 
-    fn variables(&mut self, env: &EnvRules) {
+    /// `asked` are rules that were asked for with others.
+    fn variables(&mut self, env: &EnvRules, asked: &dyn Fn(&Origin) -> bool) {
         let EnvRules { pass, set: _ } = env;
         let own = &self.judged.own.env.pass;
-        let given: Vec<_> = pass.iter().filter(|pattern| !pattern.value.negated).cloned().collect();
+        let given = pass.iter().filter(|pattern| !pattern.value.negated && !asked(&pattern.origin));
+        let given: Vec<_> = given.cloned().collect();
         for pattern in missing(&given, own) {
             let EnvPattern { glob, negated: _ } = &pattern.value;
             let exact = Some(format!("--env {glob}")).filter(|_| !glob.contains('*'));
