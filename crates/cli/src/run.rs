@@ -31,7 +31,7 @@ pub(crate) const LINES_MAX: usize = 5;
 pub(crate) fn run(args: RunArgs, ahead: Option<HeadStart>) -> Result<u8, Failure> {
     let RunArgs { policy, service, restart, dry_run, json, tty, command } = args;
     if tty {
-        return crate::shell::interactive(&policy, command);
+        return crate::shell::interactive(&policy.sandbox(), command);
     }
     let sandbox = match &service {
         Some(name) => policy.sandbox().service(name.clone()),

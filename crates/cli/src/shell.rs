@@ -1,14 +1,14 @@
 //! `polder shell` and `polder run --tty`: a terminal of the sandbox's own, relayed to ours.
 
-use crate::args::{PolicyArgs, ShellArgs};
+use crate::args::ShellArgs;
 use crate::exit::{Failure, say};
 use crate::render::progress::ProgressLine;
 use crate::render::text;
 use crate::run::{LINES_MAX, code, hurry, keep, signals_of_a_run};
-use polder::{Begun, EventKind, Streams, Supervision};
+use polder::{Begun, EventKind, Sandbox, Streams, Supervision};
 use polder_sys::terminal;
 use polder_sys::wait::{self, Signals};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -20,12 +20,28 @@ pub(crate) fn shell(args: ShellArgs) -> Result<u8, Failure> {
         let bash = ["/usr/bin/bash", "/bin/bash"].into_iter().find(|path| Path::new(path).exists());
         bash.unwrap_or("/bin/sh").into()
     });
-    interactive(&policy, vec![shell])
+    let sandbox = match prompt(&shell) {
+        Some(prompt) => policy.sandbox().prompt(prompt),
+        None => policy.sandbox(),
+    };
+    interactive(&sandbox, vec![shell])
+}
+
+/// A prompt that says that this is a sandbox, and where in it. Each shell has its own word for the directory; the home
+/// has no file that would set another one.
+fn prompt(shell: &OsStr) -> Option<&'static str> {
+    match Path::new(shell).file_name()?.to_str()? {
+        "bash" => Some(r"[polder] \w\$ "),
+        "zsh" => Some("[polder] %~ %# "),
+        // Parameters are expanded in a prompt of every POSIX shell (sh(1p), `PS1`).
+        "sh" | "dash" | "ash" | "ksh" | "mksh" => Some("[polder] $PWD $ "),
+        _ => None,
+    }
 }
 
 /// Runs a command on a terminal. The caller's terminal hands every key through, so Ctrl-C and Ctrl-Z belong to the
 /// programs inside.
-pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result<u8, Failure> {
+pub(crate) fn interactive(sandbox: &Sandbox, command: Vec<OsString>) -> Result<u8, Failure> {
     let (input, output) = (io::stdin(), io::stdout());
     if !terminal::is_terminal(input.as_fd()) || !terminal::is_terminal(output.as_fd()) {
         return Err(Failure::new("standard input and output must be a terminal; use `polder run` without --tty"));
@@ -33,7 +49,7 @@ pub(crate) fn interactive(policy: &PolicyArgs, command: Vec<OsString>) -> Result
     // Before the size is read: a change that comes in between must not be lost.
     let signals = Signals::watch(&signals_of_a_run())?;
     let size = terminal::size(output.as_fd())?;
-    let planned = policy.sandbox().plan(command)?;
+    let planned = sandbox.plan(command)?;
     let home = planned.host().user.home.clone();
     if planned.gives_secrets() {
         return Err(Failure::new(
