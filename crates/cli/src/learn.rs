@@ -12,6 +12,7 @@ mod worry;
 
 use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, say};
+use crate::render::missing;
 use crate::render::text::tolerate_closed;
 use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
@@ -129,6 +130,7 @@ fn started(planned: &Planned, loan: &Loan) -> Option<PathBuf> {
 /// One run on our own streams: what it was denied, and its exit code.
 fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     let signals = Signals::watch(&wait::END_SIGNALS)?;
+    let (search, home) = (planned.program_search(), planned.host().user.home.clone());
     let around = Around { signals: &signals, ahead: None, parting: Parting::Leave };
     let Over { plan: _, outcome, violations, changes: _, recorded } = carry_out(planned, false, around)?;
     recorded?;
@@ -136,10 +138,13 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),
         // What keeps the command from starting is the first thing to learn of it.
         Ending::NotFound | Ending::NotExecutable(_) if !violations.is_empty() => Ok((violations, code(&outcome))),
-        Ending::NotFound | Ending::NotExecutable(_) => Err(Failure::new(
-            "the command does not exist in the sandbox or cannot be executed there, so there is nothing to learn; \
-             --bind shows more of the host",
-        )),
+        Ending::NotFound => Err(Failure::new(format!(
+            "the command does not exist in the sandbox, so there is nothing to learn; {}",
+            missing::advice(&search.look(), &home)
+        ))),
+        Ending::NotExecutable(_) => {
+            Err(Failure::new("the command cannot be executed in the sandbox, so there is nothing to learn"))
+        }
         Ending::Lost => Err(Failure::new("the sandbox vanished and took the command with it; nothing was written")),
         Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut | Ending::LimitReached => {
             Ok((violations, code(&outcome)))

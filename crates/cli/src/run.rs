@@ -4,14 +4,14 @@ use crate::args::RunArgs;
 use crate::exit::{Failure, say};
 use crate::put::wait_until;
 use crate::render::progress::ProgressLine;
-use crate::render::{json, text};
+use crate::render::{json, missing, text};
 use crate::service::{self, Asked};
 use crate::workspace::escaped;
 use polder::audit::Unrecorded;
 use polder::last::LastCommand;
 use polder::{
-    Action, Begun, Ending, Event, EventKind, Noting, Observe, Outcome, Output, Plan, Planned, Report, RunError,
-    Standing, Streams, Supervision, Violation, Wish, World,
+    Action, Begun, Ending, Event, EventKind, Noting, Observe, Outcome, Output, Plan, Planned, ProgramSearch, Report,
+    RunError, Standing, Streams, Supervision, Violation, Wish, World,
 };
 use polder_run::{EventOutlet, HeadStart, Parting};
 use polder_sys::wait::{self, Signals};
@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -101,10 +101,11 @@ pub(crate) fn tell(
     let home = planned.host().user.home.clone();
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
+    let search = planned.program_search();
     let Over { plan, outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
     if !json {
         let timeout = timeout.map(|span| span.to_string());
-        let mut lines = explain(&outcome, command, path, timeout, &violations);
+        let mut lines = explain(&outcome, command, (path, &search, &home), timeout, &violations);
         let changes = text::changes(changes.as_deref());
         let left = lines_max.saturating_sub(lines.len() + changes.iter().len());
         let needed: Vec<Violation> = violations
@@ -327,7 +328,7 @@ impl Teller<'_> {
 fn explain(
     outcome: &Outcome,
     command: &OsString,
-    path: Option<OsString>,
+    (path, search, home): (Option<OsString>, &ProgramSearch, &Path),
     timeout: Option<String>,
     violations: &[Violation],
 ) -> Vec<String> {
@@ -340,7 +341,7 @@ fn explain(
         Ending::NotFound => {
             let path = path.map(|path| path.display().to_string()).unwrap_or_default();
             let place = if name.to_string().contains('/') { String::new() } else { format!(" (PATH={path})") };
-            Some(format!("`{name}` does not exist in the sandbox{place}; --bind shows more of the host"))
+            Some(format!("`{name}` does not exist in the sandbox{place}; {}", missing::advice(&search.look(), home)))
         }
         Ending::NotExecutable(errno) => Some(format!("`{name}` cannot be executed: {}", polder_sys::Errno(errno))),
         Ending::Lost => Some("the sandbox vanished and took the command with it".to_owned()),

@@ -4,6 +4,7 @@ use crate::audit::{Entry, Recorder};
 use crate::credentials::Secrets;
 use crate::error::Error;
 use crate::events::Events;
+use crate::missing::ProgramSearch;
 use crate::noting::Noting;
 use crate::warnings::Warnings;
 use polder_engine::Fit;
@@ -76,6 +77,11 @@ impl Planned {
     /// The facts that it stands on.
     pub fn host(&self) -> &HostFacts {
         &self.prepared.host
+    }
+
+    /// A look at the host for the case that the program is not found inside.
+    pub fn program_search(&self) -> ProgramSearch {
+        ProgramSearch::new(Arc::clone(&self.prepared.plan), Arc::clone(&self.prepared.host))
     }
 
     /// The enforcement report of the engine that would run it; of the one asked for, also when it refuses.

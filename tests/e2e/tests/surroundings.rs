@@ -37,7 +37,7 @@ assert t.end() == 0
 t = Terminal([POLDER, 'run', '--dry-run', '--', 'true'])
 t.see("env +CLICOLOR COLORTERM LANGUAGE NO_COLOR +# the caller's terminal")
 assert t.end() == 0
-t = Terminal([POLDER, 'config', 'show'])
+t = Terminal([POLDER, 'config', 'show', '--no-pager'])
 t.see("- COLORTERM +# the caller's terminal")
 assert t.end() == 0
 "#,
@@ -162,4 +162,173 @@ fn git_inside_asks_who_commits_where_the_host_does_not_know() {
     );
     let said = place.says(&["steps"]);
     assert_eq!((said.code, said.out.as_str()), (0, "Jane\n"), "{said:?}");
+}
+
+#[test]
+fn shell_prompt_says_sandbox_and_directory_unless_the_user_sets_one() {
+    let place = Place::new();
+    let said = on_a_terminal(
+        &place,
+        r#"
+for name in ['/bin/bash', '/bin/dash']:
+    t = Terminal([POLDER, 'shell', '--workdir', '/code', name])
+    t.see(r'\[polder\] /code ?[$#] ')
+    t.send('mkdir -p sub; cd sub\n')
+    t.see(r'\[polder\] /code/sub ?[$#] ')
+    t.send('exit 3\n')
+    assert t.end() == 3
+t = Terminal([POLDER, 'shell', '--env', 'PS1=mine> ', '/bin/bash'])
+t.see('mine> ')
+t.send('exit\n')
+assert t.end() == 0
+os.environ['PS1'] = 'passed> '
+t = Terminal([POLDER, 'shell', '--env', 'PS1', '/bin/bash'])
+t.see('passed> ')
+t.send('exit\n')
+assert t.end() == 0
+"#,
+    );
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+}
+
+/// Makes a symlink, with its directories.
+fn link(place: &Place, at: &str, target: &str) {
+    let at = place.dir().join(at);
+    fs::create_dir_all(at.parent().expect("a link lies in a directory")).expect("directories");
+    std::os::unix::fs::symlink(target, at).expect("a link");
+}
+
+const ENGINES: [&str; 2] = ["native", "bubblewrap"];
+
+#[test]
+fn rust_profile_shows_toolchain_and_leaves_cargo_writable() {
+    let place = Place::new();
+    let script = "#!/bin/sh\nread -r chosen <~/.rustup/settings.toml && echo $chosen\n\
+        mkdir -p ~/.cargo/registry && echo x >~/.cargo/registry/y && cat ~/.cargo/registry/y\n\
+        touch ~/.cargo/bin/z ~/.rustup/z 2>/dev/null || echo read-only\nls ~/.cargo; echo ${CARGO_HOME-none}\n";
+    program(&place, "home/.cargo/bin/cargo", script);
+    place.write("home/.cargo/credentials.toml", "token");
+    place.write("home/.rustup/settings.toml", "stable\n");
+    for engine in ENGINES {
+        // The caller's PATH does not name ~/.cargo/bin: the profile does.
+        let said = place.says(&["run", "--engine", engine, "--profile", "rust", "--", "cargo"]);
+        let out = "stable\nx\nread-only\nbin\nregistry\nnone\n";
+        assert_eq!((said.code, said.out.as_str()), (0, out), "{engine}: {}", said.err);
+    }
+    assert!(!place.has("home/.cargo/registry"), "nothing came out");
+    let plan = place.says(&["run", "--dry-run", "--profile", "rust", "--profile", "node", "--", "cargo"]).out;
+    let home = place.home().display().to_string();
+    assert!(
+        plan.contains(&format!("bind        {home}/.rustup at {home}/.rustup (read-only)  # profile rust:")),
+        "{plan}"
+    );
+    assert!(plan.contains(&format!("path        {home}/.cargo/bin  # profile rust:")), "{plan}");
+    assert!(!plan.contains("skipped"), "{plan}");
+}
+
+#[test]
+fn node_profile_runs_a_version_of_the_users_path() {
+    let place = Place::new();
+    let version = "home/.nvm/versions/node/v1";
+    program(&place, &format!("{version}/bin/engine"), "#!/bin/sh\necho \"engine $(basename $1) of $NVM_DIR\"\n");
+    program(&place, &format!("{version}/lib/node_modules/tool/cli.js"), "#!/usr/bin/env engine\n");
+    link(&place, &format!("{version}/bin/tool"), "../lib/node_modules/tool/cli.js");
+    let nvm = place.home().join(".nvm").display().to_string();
+    let path = format!("{}:/usr/bin:/bin", place.dir().join(version).join("bin").display());
+    for engine in ENGINES {
+        let mut polder = place.polder(&["run", "--engine", engine, "--profile", "node", "--", "tool"]);
+        let said = Said::from(polder.env("PATH", &path).env("NVM_DIR", &nvm).output().expect("polder"));
+        assert_eq!((said.code, said.out), (0, format!("engine tool of {nvm}\n")), "{engine}: {}", said.err);
+    }
+}
+
+#[test]
+fn python_profile_runs_a_shim_of_pyenv() {
+    let place = Place::new();
+    let root = place.home().join(".pyenv").display().to_string();
+    let shim = format!("#!/usr/bin/env bash\nexport PYENV_ROOT={root}\nexec {root}/libexec/pyenv exec python \"$@\"\n");
+    program(&place, "home/.pyenv/shims/python", &shim);
+    let exec = "#!/usr/bin/env bash\nshift 2\nexec \"$PYENV_ROOT/versions/${PYENV_VERSION:-3}/bin/python\" \"$@\"\n";
+    program(&place, "home/.pyenv/libexec/pyenv", exec);
+    link(&place, "home/.pyenv/versions/3/bin/python", "/usr/bin/python3");
+    let said = place.says(&["run", "--profile", "python", "--", "python", "-c", "print(6 * 7)"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "42\n"), "{said:?}");
+}
+
+#[test]
+fn profile_is_asked_for_by_a_project_and_unknown_ones_are_refused() {
+    let place = Place::new();
+    program(&place, "home/.cargo/bin/cargo", "#!/bin/sh\necho cargo\n");
+    let said = place.says(&["run", "--profile", "rsut", "--", "true"]);
+    assert_eq!(said.code, 125, "{said:?}");
+    assert!(said.err.contains("flag --profile: there is no profile `rsut`; did you mean `rust`?"), "{said:?}");
+    place.write("work/polder.yaml", "profiles: [rust]\n");
+    let said = place.says(&["run", "--", "cargo"]);
+    assert_eq!(said.code, 125, "{said:?}");
+    assert!(said.err.contains("the profile `rust`") && said.err.contains("`--profile rust`"), "{said:?}");
+    for trusted in [&["run", "--trust", "--", "cargo"][..], &["run", "--profile", "rust", "--", "cargo"]] {
+        let said = place.says(trusted);
+        assert_eq!((said.code, said.out.as_str()), (0, "cargo\n"), "{said:?}");
+    }
+    // The user's own file counts at once.
+    fs::remove_file(place.work().join("polder.yaml")).expect("the file");
+    place.write("home/.config/polder/polder.yaml", "profiles: [rust]\n");
+    let said = place.says(&["run", "--", "cargo"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "cargo\n"), "{said:?}");
+}
+
+/// Runs a program that the sandbox does not have, then again with the flags that the message names.
+fn follow(place: &Place, path: &str, name: &str) -> (String, Said) {
+    let first = with_path(place, path, &["run", "--", name]);
+    assert_eq!((first.code, first.out.as_str()), (127, ""), "{first:?}");
+    let advice = first.err.lines().find_map(|line| Some(line.split_once("; to show it: ")?.1.to_owned()));
+    let advice = advice.unwrap_or_else(|| panic!("no advice: {first:?}"));
+    assert!(!first.err.contains("--allow"), "two ways are told: {first:?}");
+    let script = format!("PATH='{path}'; export PATH; exec \"$POLDER\" run {advice} -- {name}");
+    (advice, place.sh(&script))
+}
+
+#[test]
+fn missing_program_advice_makes_it_run() {
+    let place = Place::new();
+    let home = place.home().display().to_string();
+    let path = format!("{home}/.local/bin:{home}/.npm-global/bin:{home}/tools:/usr/bin:/bin");
+    // As uv installs a tool: a link, a script in an environment, its interpreter elsewhere.
+    let environment = "home/.local/share/uv/tools/agent";
+    let python = format!("{home}/.local/share/uv/python/cpython-3/bin/python3");
+    program(&place, "home/.local/share/uv/python/cpython-3/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n");
+    fs::create_dir_all(place.dir().join("home/.local/share/uv/python/cpython-3/lib")).expect("a directory");
+    link(&place, &format!("{environment}/bin/python"), &python);
+    place.write(format!("{environment}/lib/words.txt"), "from its tree");
+    let script = format!(
+        "#!{home}/.local/share/uv/tools/agent/bin/python\nimport os, sys\n\
+         print(open(os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), '../lib/words.txt')).read())\n"
+    );
+    program(&place, &format!("{environment}/bin/agent"), &script);
+    link(&place, "home/.local/bin/agent", &format!("{home}/.local/share/uv/tools/agent/bin/agent"));
+    let (advice, said) = follow(&place, &path, "agent");
+    assert_eq!((advice.as_str(), said.out.as_str()), ("--profile python", "from its tree\n"), "{said:?}");
+
+    // A package of no family, with a link and an interpreter that only `PATH` names.
+    program(&place, "home/tools/runs", "#!/bin/sh\nexec /bin/sh \"$@\"\n");
+    program(
+        &place,
+        "home/apps/pack/bin/main",
+        "#!/usr/bin/env runs\ncat \"$(dirname \"$(readlink -f \"$0\")\")/../lib/words.txt\"\n",
+    );
+    place.write("home/apps/pack/lib/words.txt", "packed\n");
+    link(&place, "home/tools/main", "../apps/pack/bin/../bin/main");
+    let (advice, said) = follow(&place, &path, "main");
+    assert_eq!(advice, "--bind ~/apps/pack --bind ~/tools");
+    assert_eq!((said.code, said.out.as_str()), (0, "packed\n"), "{said:?}");
+}
+
+#[test]
+fn missing_program_of_no_host_is_told_as_such() {
+    let place = Place::new();
+    let said = place.says(&["run", "--", "no-such-program"]);
+    assert_eq!(said.code, 127, "{said:?}");
+    assert!(said.err.contains("`no-such-program` does not exist in the sandbox"), "{said:?}");
+    assert!(said.err.contains("; the host does not have it either\n"), "{said:?}");
+    assert!(!said.err.contains("--bind"), "{said:?}");
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod json;
 pub(crate) mod matrix;
+pub(crate) mod missing;
 pub(crate) mod pager;
 pub(crate) mod paint;
 pub(crate) mod progress;
