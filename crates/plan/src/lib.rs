@@ -23,8 +23,8 @@ pub use caches::{candidates as cache_candidates, repository as cache_repository}
 pub use compile::{Fault, Faults, compile, compile_in};
 pub use env::filter as filter_environment;
 pub use plan::{
-    Asked, Caches, Configuration, FileView, GitView, Identity, Kept, KeyedConfig, Mask, MaskKind, Plan, Reserved, Role, Scope,
-    Sharing, Shown, Swept, SystemEntry, SystemKind, Unreplaceable, World, Written,
+    Asked, Caches, Configuration, FileView, GitView, Identity, Kept, KeyedConfig, Mask, MaskKind, Plan, Reserved, Role,
+    Scope, Sharing, Shown, Swept, SystemEntry, SystemKind, Unreplaceable, World, Written,
 };
 pub use sensitive::{Sensitive, is_never_offered, is_probing, risk};
 pub use standing::{Denied, MOUNTS, Standing, Way, Wish};

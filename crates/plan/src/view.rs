@@ -3,8 +3,8 @@
 use crate::caches;
 use crate::compile::Fault;
 use crate::plan::{
-    Asked, Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown, Swept,
-    SystemEntry, SystemKind, Unreplaceable, World, Written,
+    Asked, Caches, Configuration, FileView, GitView, Identity, KeyedConfig, Mask, MaskKind, Reserved, Role, Shown,
+    Swept, SystemEntry, SystemKind, Unreplaceable, World, Written,
 };
 use polder_facts::git::GitDirFacts;
 use polder_facts::{

@@ -102,11 +102,9 @@ const fn may_be_made(kind: DenialKind) -> bool {
         | DenialKind::Create
         | DenialKind::Name
         | DenialKind::UnixSocket => true,
-        DenialKind::Remove
-        | DenialKind::Address
-        | DenialKind::Lookup
-        | DenialKind::SystemCall
-        | DenialKind::Unseen => false,
+        DenialKind::Remove | DenialKind::Address | DenialKind::Lookup | DenialKind::SystemCall | DenialKind::Unseen => {
+            false
+        }
     }
 }
 
