@@ -185,7 +185,7 @@ impl NewNames {
         self.total += 1;
         let count = self.counts.entry(path.clone()).or_default();
         *count += 1;
-        (*count >= ONE_NAME_MAX || self.total >= ALL_NAMES_MAX).then(|| NamesEnd::Again { path, count: *count })
+        (*count >= ONE_NAME_MAX || self.total >= ALL_NAMES_MAX).then_some(NamesEnd::Again { path, count: *count })
     }
 
     /// Watches the directories of the plan, and these. Says whether one of them is new.
