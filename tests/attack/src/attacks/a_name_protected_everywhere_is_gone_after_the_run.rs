@@ -40,7 +40,7 @@ fn attempt(field: &Field) -> Answer {
         }
         fs::rename(field.workspace("aside"), field.workspace("moved"))?;
         fs::create_dir(field.workspace("a/c/.envrc"))?;
-        fs::set_permissions(field.workspace("closed"), fs::Permissions::from_mode(0))
+        fs::set_permissions(field.workspace("closed"), fs::Permissions::from_mode(0o0))
     };
     match made() {
         Ok(()) => Answer::Reached("all of them are made".to_owned()),

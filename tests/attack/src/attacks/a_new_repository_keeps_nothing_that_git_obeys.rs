@@ -31,6 +31,9 @@ const ANSWER_MAX: Duration = Duration::from_secs(20);
 const PLAIN: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 const EVIL: &str = "[core]\n\tfsmonitor = touch /tmp/x\n";
 
+/// Makes a file that git would obey.
+type MakeObeyed<'a> = &'a dyn Fn() -> std::io::Result<()>;
+
 fn attempt(field: &Field) -> Answer {
     let git = field.workspace(".git");
     let made = || {
@@ -44,7 +47,7 @@ fn attempt(field: &Field) -> Answer {
         return Answer::Broken(format!("cannot make a repository: {error}"));
     }
     let has = |name: &str, text: &str| fs::read_to_string(git.join(name)).is_ok_and(|found| found.contains(text));
-    let ways: [(&str, &str, &dyn Fn() -> std::io::Result<()>); 5] = [
+    let ways: [(&str, &str, MakeObeyed<'_>); 5] = [
         ("config", "fsmonitor", &|| {
             OpenOptions::new().append(true).open(git.join("config"))?.write_all(EVIL.as_bytes())
         }),
