@@ -106,7 +106,7 @@ fn caches_are_kept_between_runs_in_an_image() {
 fn recipe(daemon: &Daemon, place: &Place, steps: &[&str]) {
     let lines: String = steps.iter().map(|step| format!("      {step}\n")).collect();
     let text = format!(
-        "sandboxes:\n  box:\n    engine: {}\n    dockerfile_inline: |\n      FROM {}\n{lines}sandbox: box\n",
+        "sandboxes:\n  box:\n    engine: {}\n    workdir: /workspace\n    dockerfile_inline: |\n      FROM {}\n{lines}sandbox: box\n",
         daemon.engine,
         image()
     );

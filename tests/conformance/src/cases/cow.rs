@@ -238,7 +238,6 @@ pub(super) fn protected_and_denied_paths_hold_in_a_layer(scene: &Scene) {
         "rm kept/inner",
         "mv kept other",
         "mv .git other",
-        "mkdir -p new && echo x > new/name",
     ] {
         scene.fails(&sandbox, denied);
         scene.control(
@@ -247,6 +246,9 @@ pub(super) fn protected_and_denied_paths_hold_in_a_layer(scene: &Scene) {
         );
     }
     assert_eq!(scene.says(&sandbox, "echo x > .git/index && echo y > beside && cat beside"), "y\n");
+    // A name that does not exist yet can be made, and is set aside in the layer.
+    scene.says(&sandbox, "mkdir -p new && echo x > new/name");
+    assert_eq!(scene.says(&sandbox, "test -d new && test ! -e new/name && echo gone"), "gone\n");
 }
 
 pub(super) fn the_layers_are_out_of_reach(scene: &Scene) {

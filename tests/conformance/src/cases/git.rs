@@ -7,7 +7,13 @@ use std::path::Path;
 /// The host's git, with an identity and without its own configuration.
 const GIT: &str = "git -c user.name=host -c user.email=host@example.invalid -c protocol.file.allow=always";
 
+/// Says who the user is, as git's own configuration of the host does.
+fn introduce(scene: &Scene) {
+    scene.write("home/.gitconfig", "[user]\n\tname = host\n\temail = host@example.invalid\n");
+}
+
 fn repository(scene: &Scene, directory: &Path) {
+    introduce(scene);
     std::fs::create_dir_all(directory).expect("a directory");
     scene.control(
         directory,
@@ -21,7 +27,7 @@ fn commits(scene: &Scene, directory: &Path) -> String {
 
 pub(super) fn a_commit_in_a_repository_works(scene: &Scene) {
     repository(scene, &scene.work());
-    // No identity is configured inside: who the user is must be enough.
+    // No identity is configured inside: the user's own enters.
     scene.says(&scene.sandbox(), "echo two >>file && git add -A && git commit -qm inside && git status --porcelain");
     assert_eq!(commits(scene, &scene.work()), "inside\none\n");
     assert_eq!(scene.control(&scene.work(), "git status --porcelain && git fsck 2>&1"), "");
@@ -38,6 +44,7 @@ pub(super) fn a_commit_in_a_linked_worktree_works(scene: &Scene) {
 }
 
 pub(super) fn a_repository_can_be_made_in_a_subdirectory(scene: &Scene) {
+    introduce(scene);
     scene.says(&scene.sandbox(), "git init -q sub && cd sub && echo x >file && git add file && git commit -qm inside");
     assert_eq!(commits(scene, &scene.work().join("sub")), "inside\n");
 }

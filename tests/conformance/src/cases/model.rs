@@ -472,7 +472,13 @@ fn agrees(scene: &Scene, greeter: &Greeter, case: &Case) -> Result<bool, TestCas
     let command = std::iter::once("/usr/bin/python3".into()).chain(words);
     let finished = sandbox.plan(command).and_then(Planned::run);
     let finished = finished.map_err(|error| TestCaseError::fail(format!("no run: {error}")))?;
-    let found = tree(scene, &actions);
+    let mut found = tree(scene, &actions);
+    // A protected name that came into being was set aside, under a name that nothing obeys.
+    let aside = |path: &Path| path.to_string_lossy().ends_with(".from-sandbox");
+    for path in found.keys().filter(|path| aside(path)).cloned().collect::<Vec<_>>() {
+        found.remove(&path);
+        fs::remove_file(&path).expect("a file that was set aside");
+    }
     let Some(tried) = tried(&finished.stdout, &actions) else {
         return Err(TestCaseError::fail(format!("the helper does not work inside: {}", told(&finished))));
     };

@@ -108,8 +108,9 @@ pub(super) fn a_protected_path_that_does_not_exist_holds(scene: &Scene) {
         "ln -s held link && echo x >link",
     ];
     let runs = hold(scene, "{protect: [held]}", "echo free >free", "held", &attempts);
+    // The call succeeds where nothing can be mounted; the name is set aside, and that is told.
     for finished in runs {
-        assert_ne!(finished.outcome.exit_code(), 0, "{}", told(&finished));
+        assert!(finished.outcome.violations > 0 || finished.outcome.exit_code() != 0, "{}", told(&finished));
     }
     scene.says(&scene.configured("{protect: [held]}"), "echo x >held2 && mkdir sub && echo x >sub/held && rm -r sub");
 }
