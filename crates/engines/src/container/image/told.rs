@@ -74,7 +74,9 @@ impl<'a> Told<'a> {
 
 impl Drop for Told<'_> {
     fn drop(&mut self) {
-        self.tell(String::new(), None, None, true);
+        // A quick pull is over before its size was told.
+        let (current, total) = self.parts.bytes();
+        self.tell(String::new(), current, total, true);
     }
 }
 
