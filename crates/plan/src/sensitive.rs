@@ -136,7 +136,7 @@ pub fn risk(path: &Path, home: &Path) -> Option<&'static str> {
     own.or_else(|| around().map(|(_, why)| *why)).or_else(other).or_else(|| list.named(name))
 }
 
-/// Kinds that no run needs from the host: whoever has them is the user, or root on this machine.
+/// Kinds that no run needs from the host: a process that has them acts as the user, or as root on this machine.
 const NEVER_OFFERED: &[&str] = &["keys", "host-keys", "shell", "sudo", "root-socket", "root-files"];
 
 /// Whether a path is nothing that a message should offer to grant. A user who means it can still say so.

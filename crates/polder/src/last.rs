@@ -1,5 +1,5 @@
 //! The last command that a user ran in a directory, for `polder again`: `$XDG_STATE_HOME/polder/last`, one file for each
-//! directory, closed to everybody else and hidden from every sandbox.
+//! directory, closed to other users and hidden from every sandbox.
 //!
 //! It is the one place where polder keeps the text of a command, and it is kept only of a run that failed or was denied
 //! something. A value of `--env NAME=VALUE` is never kept, only the name.

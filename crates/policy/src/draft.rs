@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    /// Adds profiles, each once, whoever asks for it again.
+    /// Adds profiles, each once, however often it is named.
     fn profiles<'a>(&mut self, asked: impl IntoIterator<Item = &'a Sourced<String>>) {
         for name in asked {
             if !self.policy.profiles.iter().any(|known| known.value == name.value) {

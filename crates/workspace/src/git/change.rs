@@ -166,7 +166,7 @@ pub(crate) enum GitJudged {
     Stops(GitMember, &'static str),
     /// Held by itself.
     Held(String),
-    /// A configuration that both sides changed, of which nobody noted how it was.
+    /// A configuration that both sides changed, whose content at the start was not recorded.
     Changed,
     /// The host keeps its own.
     Left,
