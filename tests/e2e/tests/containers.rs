@@ -110,7 +110,7 @@ fn strange_names_reach_a_container() {
         let script = "test ! -e /usr/bin/python3 && cat inside";
         let mut said = daemon.says(&place, &[&arguments[..], &[script]].concat());
         if daemon.engine == "podman" {
-            assert!(said.code == 125 && said.err.contains("colon or a comma"), "{said:?}");
+            assert!(said.code == 125 && said.err.contains("has a comma"), "{said:?}");
             assert!(said.err.contains("--workdir /workspace"), "the remedy: {said:?}");
             let elsewhere = [&["run", "--workdir", "/workspace"], &arguments[1..], &[script]].concat();
             said = daemon.says(&place, &elsewhere);

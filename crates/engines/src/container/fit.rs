@@ -127,13 +127,13 @@ fn impossible(judge: &Judge<'_>, kind: Kind) -> Vec<Gap> {
             },
         }
     }
-    // Podman 4.3 takes a mount apart at these ("invalid mount option"), although it came as JSON.
-    let is_taken_apart = |guest: &GuestPath| guest.as_path().to_string_lossy().contains([':', ',']);
+    // Podman 4.3 takes a mount apart at a comma ("invalid mount option"), although it came as JSON.
+    let is_taken_apart = |guest: &GuestPath| guest.as_path().to_string_lossy().contains(',');
     if kind == Kind::Podman
         && plan.image.is_some()
         && let Some(shown) = plan.files.shown.iter().find(|shown| is_taken_apart(&shown.guest))
     {
-        let reason = format!("podman mounts nothing in an image at `{}`: its path has a colon or a comma", shown.guest);
+        let reason = format!("podman mounts nothing in an image at `{}`: its path has a comma", shown.guest);
         gaps.push(gap(reason, Some("show it at another path: `--workdir /workspace`, `--bind HOST:GUEST`".to_owned())));
     }
     if let Some(table) = plan.engine_options.get(kind.id())
