@@ -16,8 +16,12 @@ mod linux;
 mod pty;
 #[cfg(target_os = "linux")]
 mod ready;
+#[cfg(not(target_os = "linux"))]
+mod unnamed;
 
 pub use command::{Command, OutputMode, Rlimit, StreamSet, Terminal, TerminalSize};
 pub use errno::Errno;
+#[cfg(target_os = "linux")]
+use linux::unnamed;
 #[cfg(target_os = "linux")]
 pub use linux::*;

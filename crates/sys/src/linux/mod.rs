@@ -49,6 +49,7 @@ pub mod syscalls;
 pub mod terminal;
 mod text;
 pub mod tree;
+pub(crate) mod unnamed;
 pub mod wait;
 mod wire;
 
