@@ -96,7 +96,8 @@ impl Counters {
         // Whoever reads sees the old or the new, never a half.
         let mut new = OsString::from(".");
         new.push(&self.name);
-        new.push(format!(".{}", std::process::id()));
+        // One name for every process: each holds the lock, and removes the file that a killed one left.
+        new.push(".new");
         let _ = self.directory.remove(&new);
         let below = PathBuf::from(format!("/proc/self/fd/{}", self.directory.file().as_raw_fd()));
         let written =
