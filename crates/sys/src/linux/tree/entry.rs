@@ -1,6 +1,7 @@
 //! Making, changing and removing one entry of an open directory.
 
 use super::super::call::{Errno, check, check_fd, check_int};
+use super::super::syscalls::SYS_FCHMODAT2;
 use super::stamp::Moment;
 use super::text;
 use std::ffi::{OsStr, OsString};
@@ -150,7 +151,7 @@ pub fn change_mode(directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Re
     let name_text = text(name)?;
     let (flags, fd) = (libc::AT_SYMLINK_NOFOLLOW, directory.as_raw_fd());
     // SAFETY: the name outlives the call.
-    match check(unsafe { libc::syscall(libc::SYS_fchmodat2, fd, name_text.as_ptr(), mode, flags) }) {
+    match check(unsafe { libc::syscall(SYS_FCHMODAT2, fd, name_text.as_ptr(), mode, flags) }) {
         Ok(_) => return Ok(()),
         // It is of Linux 6.6, and a filter around us may not know it.
         Err(Errno(libc::ENOSYS | libc::EPERM)) => {}
