@@ -12,6 +12,7 @@ mod worry;
 
 use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, say};
+use crate::put::{Own, put};
 use crate::render::missing;
 use crate::render::text::tolerate_closed;
 use crate::run::{Around, Over, carry_out, code};
@@ -26,7 +27,6 @@ use polder_sys::wait::{self, Signals};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use worry::Ground;
 
@@ -75,7 +75,8 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     if *json {
         let told =
             json!({"file": memory.file.display().to_string(), "exitCode": last, "lesson": memory.lesson.to_json()});
-        tolerate_closed(writeln!(io::stdout().lock(), "{}", escaped(&told.to_string())))?;
+        // A plain write would wait for its reader beyond the time limit of the run.
+        tolerate_closed(put(Own::Stdout, format!("{}\n", escaped(&told.to_string())).as_bytes()))?;
     } else {
         summary(&memory, to.is_some(), last, &worry).iter().for_each(|line| say(line));
     }

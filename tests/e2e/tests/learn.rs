@@ -249,6 +249,38 @@ fn where_there_is_nothing_to_learn_nothing_is_written() {
     assert!(!place.has("work/polder.yaml") && !place.has("home/.local/state/polder/learned"));
 }
 
+/// The pipe is full before polder starts, and its reader waits until polder has ended.
+#[test]
+fn learn_with_timeout_ends_beside_a_reader_that_does_not_read() {
+    let place = Place::new();
+    let data = text(place.write("other/data", "seen\n"));
+    let script = r#"
+import fcntl, os, subprocess, sys
+read, write = os.pipe()
+fcntl.fcntl(write, fcntl.F_SETFL, os.O_NONBLOCK)
+try:
+    while True:
+        os.write(write, b"x" * 4096)
+except BlockingIOError:
+    pass
+fcntl.fcntl(write, fcntl.F_SETFL, 0)
+child = subprocess.Popen(sys.argv[1:], stdout=write, stderr=write)
+try:
+    print(child.wait(60))
+except subprocess.TimeoutExpired:
+    child.kill()
+    print("it waits for its reader")
+"#;
+    let polder = text(polder_e2e::binary());
+    for flags in [&[][..], &["--json"]] {
+        let shell = format!("cat {data}; sleep 1000");
+        let words = [&[polder.as_str(), "learn"], flags, &["--timeout", "1s", "--", "sh", "-c", &shell]].concat();
+        let output = place.command("python3").args(["-c", script]).args(words).output().expect("python3");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "124\n", "{flags:?}");
+        fs::remove_file(place.work().join("polder.yaml")).expect("the lesson was written");
+    }
+}
+
 #[test]
 fn what_somebody_else_wrote_is_neither_read_nor_replaced() {
     let place = Place::new();

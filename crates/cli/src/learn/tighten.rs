@@ -7,12 +7,12 @@ use super::lesson::{Lesson, covers};
 use super::{once, watching};
 use crate::args::LearnArgs;
 use crate::exit::{Failure, on_one_line};
+use crate::put::{Own, put};
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
 use polder::{Grant, Planned};
 use polder_policy::{Access, NetworkMode};
 use serde_json::{Value, json};
-use std::io::{self, Write};
 
 /// How often a command is run with a little more.
 const ROUNDS_MAX: usize = 20;
@@ -71,7 +71,7 @@ pub(super) fn tighten(args: &LearnArgs) -> Result<u8, Failure> {
         }
         text
     };
-    tolerate_closed(io::stdout().lock().write_all(text.as_bytes()))?;
+    tolerate_closed(put(Own::Stdout, text.as_bytes()))?;
     Ok(u8::from(came != expected))
 }
 
