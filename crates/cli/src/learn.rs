@@ -65,7 +65,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         }
     }
     if memory.lesson.is_empty() {
-        say("the command asked for nothing that it does not have; no policy is needed, and none was written");
+        say(&nothing_learnt(last));
         return Ok(last);
     }
     let text = page::page(&memory.lesson, name.as_deref().unwrap_or(NAME), &worry);
@@ -140,11 +140,11 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
         // What keeps the command from starting is the first thing to learn of it.
         Ending::NotFound | Ending::NotExecutable(_) if !violations.is_empty() => Ok((violations, code(&outcome))),
         Ending::NotFound => Err(Failure::new(format!(
-            "the command does not exist in the sandbox, so there is nothing to learn; {}",
+            "the command does not exist in the sandbox, so nothing was learnt; {}",
             missing::advice(&search.look(), &home)
         ))),
         Ending::NotExecutable(_) => {
-            Err(Failure::new("the command cannot be executed in the sandbox, so there is nothing to learn"))
+            Err(Failure::new("the command cannot be executed in the sandbox, so nothing was learnt"))
         }
         Ending::Lost => Err(Failure::new("the sandbox vanished and took the command with it; nothing was written")),
         Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut | Ending::LimitReached => {
@@ -180,6 +180,15 @@ fn place(
         ))),
         Some(_) | None => Ok(file),
     }
+}
+
+/// What is true of a command that was denied nothing: only one that ended with 0 needs no policy.
+fn nothing_learnt(code: u8) -> String {
+    if code == 0 {
+        return "the command asked for nothing that it does not have; no policy is needed, and none was written"
+            .to_owned();
+    }
+    format!("the command ended with {code}, and nothing that polder watches was denied to it; no policy was written")
 }
 
 fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<String> {

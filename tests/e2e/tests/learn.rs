@@ -243,7 +243,10 @@ fn where_there_is_nothing_to_learn_nothing_is_written() {
     let said = place.says(&["learn", "--", "echo", "fine"]);
     assert!(said.code == 0 && said.out == "fine\n" && said.err.contains("no policy is needed"), "{said:?}");
     let said = place.says(&["learn", "--", "no-such-command"]);
-    assert!(said.code == 125 && said.err.contains("nothing to learn"), "{said:?}");
+    assert!(said.code == 125 && said.err.contains("nothing was learnt"), "{said:?}");
+    let said = place.says(&["learn", "--", "sh", "-c", "exit 3"]);
+    let failed = "the command ended with 3, and nothing that polder watches was denied to it";
+    assert!(said.code == 3 && said.err.contains(failed) && !said.err.contains("no policy is needed"), "{said:?}");
     let said = place.says(&["learn", "--observe", "cheap", "--", "true"]);
     assert!(said.code == 125 && said.err.contains("leave --observe out"), "{said:?}");
     assert!(!place.has("work/polder.yaml") && !place.has("home/.local/state/polder/learned"));
