@@ -125,8 +125,13 @@ impl Layers {
 
     /// The paths of the project's file, of one that the user named, and of those they extend.
     pub fn files(&self) -> Vec<&Path> {
-        let near = |document: &&Document| matches!(document.level, Level::Project | Level::Explicit);
-        self.chain().into_iter().filter(near).map(Document::path).collect()
+        [Level::Project, Level::Explicit].into_iter().flat_map(|level| self.files_of(level)).collect()
+    }
+
+    /// The paths of the files of one level and of those they extend.
+    pub fn files_of(&self, level: Level) -> Vec<&Path> {
+        let documents = self.chain().into_iter().filter(|document| document.level == level);
+        documents.map(Document::path).collect()
     }
 
     /// Keys of files that only another tool reads.

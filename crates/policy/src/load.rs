@@ -74,7 +74,11 @@ pub fn seal(document: Document, root: &Path) -> Result<Document, Faults> {
     let metadata = fs::metadata(&path).map_err(fault)?;
     let born = metadata.created().ok();
     let born_ns = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok()).map(|born| born.as_nanos());
-    let place = RepositoryIdentity { path, inode: metadata.ino(), born_ns };
+    // Without a link that the file itself is: its content counts, wherever that lies.
+    let directory = document.path.parent().unwrap_or(root);
+    let inside = real(directory, &at)?.join(document.path.file_name().unwrap_or_default());
+    let file = inside.strip_prefix(&path).map_or(inside.clone(), Path::to_owned);
+    let place = RepositoryIdentity { path, file, inode: metadata.ino(), born_ns };
     let mut named = Vec::new();
     for Sourced { value: path, origin } in document.named_files() {
         // An engine reports a file that is missing or not regular, should a run need it.

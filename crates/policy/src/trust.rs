@@ -44,7 +44,7 @@ pub enum Trust {
 
 impl Trust {
     /// Whether this content, in its repository, may have what it asks for.
-    pub(crate) fn covers(&self, fingerprint: &str) -> bool {
+    pub fn covers(&self, fingerprint: &str) -> bool {
         match self {
             Self::Everything => true,
             Self::Only(known) => known.iter().any(|known| known == fingerprint),
@@ -86,6 +86,8 @@ fn hexadecimal(hash: &Sha256) -> String {
 pub(crate) struct RepositoryIdentity {
     /// The canonical path of its root.
     pub(crate) path: PathBuf,
+    /// The configuration file, from there: paths in it mean something else elsewhere.
+    pub(crate) file: PathBuf,
     /// The inode of its root.
     pub(crate) inode: u64,
     /// When that came into being, in nanoseconds since 1970; absent where the file system does not say.
@@ -105,8 +107,9 @@ pub(crate) fn sealed(content: &str, named: &[NamedFile], place: &RepositoryIdent
         hash.update([u8::from(bytes.is_some())]);
         text(&mut hash, bytes.as_deref().unwrap_or_default());
     }
-    let RepositoryIdentity { path, inode, born_ns } = place;
+    let RepositoryIdentity { path, file, inode, born_ns } = place;
     text(&mut hash, bytes_of(path));
+    text(&mut hash, bytes_of(file));
     hash.update(inode.to_be_bytes());
     hash.update([u8::from(born_ns.is_some())]);
     hash.update(born_ns.unwrap_or_default().to_be_bytes());

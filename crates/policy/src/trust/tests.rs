@@ -442,7 +442,12 @@ fn fingerprint_covers_every_extended_file() {
 
 #[test]
 fn seal_differs_by_place_and_named_file() {
-    let place = |path: &str, inode, born_ns| RepositoryIdentity { path: path.into(), inode, born_ns };
+    let place = |path: &str, inode, born_ns| RepositoryIdentity {
+        path: path.into(),
+        file: "polder.yaml".into(),
+        inode,
+        born_ns,
+    };
     let file = |bytes: Option<&str>| vec![("/r/Dockerfile".into(), bytes.map(|text| text.as_bytes().to_vec()))];
     let here = place("/r", 7, Some(9));
     let seals = [
