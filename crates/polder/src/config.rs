@@ -251,6 +251,19 @@ impl Said {
         self.layers.files().into_iter().map(Path::to_owned).chain(compose).collect()
     }
 
+    /// Those of them for which the user has given no word: neither all of them for this call, nor trust in the
+    /// project's file, which covers the files that it names.
+    pub(crate) fn unvouched_files(&self, trust: &Trust) -> Vec<PathBuf> {
+        let trusted = self.project().filter(|project| trust.covers(project.fingerprint()));
+        match (trust, trusted) {
+            (Trust::Everything, _) => Vec::new(),
+            (Trust::Only(_), None) => self.obeyed_files(),
+            (Trust::Only(_), Some(_)) => {
+                self.layers.files_of(Level::Explicit).into_iter().map(Path::to_owned).collect()
+            }
+        }
+    }
+
     /// The project's file, if there is one.
     pub fn project(&self) -> Option<&Document> {
         self.layers.documents.iter().find(|document| document.level() == Level::Project)

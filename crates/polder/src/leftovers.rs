@@ -3,7 +3,7 @@
 
 use crate::config::{self, Files, Said};
 use crate::error::Error;
-use polder_policy::Overrides;
+use polder_policy::{Overrides, Trust};
 use polder_run::{LeftoverError, LeftoverMode, caches};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,6 +21,7 @@ pub(crate) fn read_settled(
     environment: &BTreeMap<OsString, OsString>,
     overrides: &Overrides,
     mode: LeftoverMode,
+    trust: &Trust,
 ) -> Result<Said, Error> {
     let Some(records) = records(environment, mode) else {
         return config::read(directory, files, environment, overrides.clone());
@@ -34,7 +35,10 @@ pub(crate) fn read_settled(
         let said = config::read(directory, files, environment, overrides.clone())?;
         // Looked at after the files were read: a run that began meanwhile is seen as well.
         match polder_run::check_obeyed(&records, &resolved, &said.obeyed_files()) {
-            Ok(()) => return Ok(Said { notices, ..said }),
+            Ok(()) => {
+                polder_run::check_unwritten(&records, &said.unvouched_files(trust))?;
+                return Ok(Said { notices, ..said });
+            }
             Err(LeftoverError::InUse { .. }) if tries < TRIES_MAX => {
                 tries += 1;
                 std::thread::sleep(BETWEEN_TRIES);

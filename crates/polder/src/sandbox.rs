@@ -345,7 +345,8 @@ impl Sandbox {
 
     fn said(&self) -> Result<Said, Error> {
         let mode = if self.only_looks { LeftoverMode::Look } else { LeftoverMode::SetAside };
-        leftovers::read_settled(&self.directory, &self.files, &self.environment, &self.overrides, mode)
+        let trust = trust::for_call(&self.environment, self.trusted);
+        leftovers::read_settled(&self.directory, &self.files, &self.environment, &self.overrides, mode, &trust)
     }
 
     pub(crate) fn plan_by(&self, said: &Said, command: &[OsString]) -> Result<Planned, Error> {

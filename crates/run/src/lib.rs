@@ -24,6 +24,7 @@ mod sweep_record;
 mod watch;
 mod workspace;
 mod worktree;
+mod write_log;
 
 pub use choose::{Chosen, Unfit, begin};
 pub use facts::{FactsError, gather, machine};
@@ -36,7 +37,7 @@ pub use restart::{Next, Patience, Restart};
 pub use streams::{StreamError, StreamName, Streams};
 pub use sweep::NotSetAside;
 pub use sweep_record::{
-    LeftoverError, LeftoverMode, check_obeyed, make_sweep_records, settle_leftovers, sweep_records_in,
+    LeftoverError, LeftoverMode, check_obeyed, check_unwritten, make_sweep_records, settle_leftovers, sweep_records_in,
 };
 pub use watch::{RunError, Supervision, run};
 pub use workspace::WorkspaceError;

@@ -7,9 +7,11 @@
 //! configuration, or refuses to start.
 //!
 //! A record is locked by its run and, by a copy of the descriptor, by the shim: one that can be
-//! locked belongs to no process. A shim that sweeps without polder empties it. A record has one hard
-//! link for each tree that it speaks of, named after the tree's inode and path.
+//! locked belongs to no process. A record has one hard link for each tree that it speaks of, named
+//! after the tree's inode and path. It lists the trees that the command can write as well
+//! ([`crate::write_log`]); a shim that sweeps without polder empties it, and the link's name is enough then.
 
+use crate::write_log::{ObeyedFile, WriteSpan, WrittenTree, add_spans, changed_ns, now_ns, read_spans};
 use polder_plan::Swept;
 use polder_sys::aside::{TreeState, is_there, set_aside};
 use std::ffi::{OsStr, OsString};
@@ -20,14 +22,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The directory of the records, in the directory of what polder keeps.
 const DIRECTORY: &str = "sweeps";
 /// How often a record is written again because another polder process took it for a dead one's.
 const TRIES_MAX: u32 = 8;
 /// The fields of an entry.
-const FIELDS: usize = 5;
+const FIELDS: usize = 6;
+/// The first field of a name that is set aside; a tree that can be written has its kind there.
+const SET_ASIDE: &str = "set-aside";
 
 /// Why the files of an earlier run keep this one from starting.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +67,16 @@ pub enum LeftoverError {
         /// The file.
         path: PathBuf,
     },
+    /// The command of an earlier run may have written what this one would obey.
+    #[error(
+        "`{}` was changed while a command in a sandbox could write it\n  \
+         remedy: look at the file; then `--trust` lets it count once, and `touch` for good, when no run works there",
+        path.display()
+    )]
+    Written {
+        /// The file.
+        path: PathBuf,
+    },
     /// The records cannot be read.
     #[error(
         "cannot read `{}`, which says what earlier runs left: {reason}\n  \
@@ -94,12 +107,14 @@ pub fn sweep_records_in(kept: &Path) -> PathBuf {
 
 /// The record of a run that goes on. Dropped, it stays for the next run.
 pub(crate) struct SweepRecord {
+    directory: PathBuf,
     names: Vec<PathBuf>,
     file: File,
     entries: Vec<SweptEntry>,
+    begin_ns: u128,
 }
 
-/// A name that did not exist when its run began.
+/// A name that did not exist when its run began, or a tree that its command can write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SweptEntry {
     tree: PathBuf,
@@ -107,31 +122,40 @@ struct SweptEntry {
     inode: u64,
     relative: PathBuf,
     only_with: Vec<String>,
+    /// Absent for a name.
+    written: Option<WrittenTree>,
 }
 
 impl SweepRecord {
-    /// Writes down what a run sets aside; nothing where it sets nothing aside.
-    pub(crate) fn begin(directory: &Path, swept: &[Swept]) -> io::Result<Option<Self>> {
-        if swept.is_empty() {
+    /// Writes down what a run sets aside and which trees its command can write; nothing where there is neither.
+    pub(crate) fn begin(
+        directory: &Path,
+        swept: &[Swept],
+        writes: &[(PathBuf, WrittenTree)],
+    ) -> io::Result<Option<Self>> {
+        if swept.is_empty() && writes.is_empty() {
             return Ok(None);
         }
         check_directory(directory)?;
-        let mut entries: Vec<SweptEntry> = Vec::with_capacity(swept.len());
-        for Swept { tree, relative, only_with, .. } in swept {
-            let tree = tree.as_path();
+        let mut entries: Vec<SweptEntry> = Vec::with_capacity(swept.len() + writes.len());
+        let names =
+            swept.iter().map(|swept| (swept.tree.as_path(), swept.relative.clone(), swept.only_with.clone(), None));
+        let trees = writes.iter().map(|(tree, kind)| (tree.as_path(), PathBuf::new(), Vec::new(), Some(*kind)));
+        for (tree, relative, only_with, written) in names.chain(trees) {
             let known = entries.iter().find(|entry| entry.tree == tree);
             let (device, inode) = match known {
                 Some(entry) => (entry.device, entry.inode),
                 None => fs::metadata(tree).map(|found| (found.dev(), found.ino()))?,
             };
-            let (tree, relative) = (tree.to_owned(), relative.clone());
-            entries.push(SweptEntry { tree, device, inode, relative, only_with: only_with.clone() });
+            entries.push(SweptEntry { tree: tree.to_owned(), device, inode, relative, only_with, written });
         }
         let content = encode(&entries);
         for _ in 0..TRIES_MAX {
-            let run = unique();
-            let unnamed = directory.join(format!(".{run}"));
+            let unnamed = directory.join(format!(".{}", unique(now_ns())));
             let mut file = open_record(&unnamed, OpenOptions::new().create_new(true))?;
+            // By the clock of ctimes, which goes by ticks: what the command writes is not earlier.
+            let begin_ns = changed_ns(&file.metadata()?);
+            let run = unique(begin_ns);
             // Another polder process may take the new file for one that a killed process left.
             if file.try_lock().is_err() || file.metadata()?.nlink() == 0 {
                 continue;
@@ -139,14 +163,14 @@ impl SweepRecord {
             file.write_all(&content)?;
             let mut names: Vec<PathBuf> = Vec::new();
             for entry in &entries {
-                let name = directory.join(format!("{}{run}", key(&entry.tree, entry.inode)));
+                let name = directory.join(format!("{}{run}", tree_key(&entry.tree, entry.inode)));
                 if !names.contains(&name) {
                     fs::hard_link(&unnamed, &name)?;
                     names.push(name);
                 }
             }
             fs::remove_file(&unnamed)?;
-            return Ok(Some(Self { names, file, entries }));
+            return Ok(Some(Self { directory: directory.to_owned(), names, file, entries, begin_ns }));
         }
         Err(io::Error::from(io::ErrorKind::ResourceBusy))
     }
@@ -156,9 +180,14 @@ impl SweepRecord {
         self.file.try_clone().map(Into::into)
     }
 
-    /// Removes the record, when everything is set aside.
+    /// Removes the record, when everything is set aside. It stays where the times at which the command could write
+    /// cannot be kept: the next run tries again.
     pub(crate) fn end(self) {
-        remove(&self.file, &self.names);
+        let end_ns = Some(now_ns());
+        let spans: Vec<WriteSpan> = self.entries.iter().filter_map(|entry| entry.span(self.begin_ns, end_ns)).collect();
+        if self.directory.parent().is_some_and(|kept| add_spans(kept, &spans).is_ok()) {
+            remove(&self.file, &self.names);
+        }
     }
 
     /// Sets aside what a launch that failed may have left, and removes the record if that succeeds.
@@ -185,7 +214,7 @@ pub fn settle_leftovers(records: &Path, directory: &Path, mode: LeftoverMode) ->
             Ok(now) if now.is_empty() => now,
             _ => entries,
         };
-        for entry in &entries {
+        for entry in entries.iter().filter(|entry| entry.written.is_none()) {
             let tree = entry.place(&above);
             let at = tree.join(&entry.relative);
             if mode == LeftoverMode::Look {
@@ -208,8 +237,20 @@ pub fn settle_leftovers(records: &Path, directory: &Path, mode: LeftoverMode) ->
         }
         if mode == LeftoverMode::SetAside {
             let run = path.file_name().map(run_of).unwrap_or_default();
+            let (begin_ns, end_ns) = (began_ns(run), Some(now_ns()));
+            let mut spans: Vec<WriteSpan> = entries.iter().filter_map(|entry| entry.span(begin_ns, end_ns)).collect();
+            if entries.is_empty() {
+                // Emptied by the shim of a killed polder. Only a workspace has names to set aside.
+                spans.extend(path.file_name().and_then(|name| {
+                    let (tree, _, inode) = above.iter().find(|above| speaks_of(name, above))?;
+                    let kind = WrittenTree::Workspace;
+                    Some(WriteSpan { tree: tree.clone(), inode: *inode, kind, begin_ns, end_ns })
+                }));
+            }
+            let kept = records.parent().unwrap_or(records);
+            add_spans(kept, &spans).map_err(unreadable(kept))?;
             let other = |entry: &SweptEntry| {
-                let mut name = OsString::from(key(&entry.tree, entry.inode));
+                let mut name = OsString::from(tree_key(&entry.tree, entry.inode));
                 name.push(run);
                 records.join(name)
             };
@@ -228,11 +269,32 @@ pub fn check_obeyed(records: &Path, directory: &Path, obeyed: &[PathBuf]) -> Res
     }
     let (above, found) = matching(records, directory)?;
     for FoundRecord { entries, .. } in found {
-        for entry in entries {
+        for entry in entries.into_iter().filter(|entry| entry.written.is_none()) {
             let path = entry.place(&above).join(&entry.relative);
             if obeyed.contains(&path) {
                 return Err(LeftoverError::InUse { path });
             }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a command that has run, or runs, may have written one of these files. A configuration at the top of a
+/// workspace is not in question: it is read-only there, or set aside.
+pub fn check_unwritten(records: &Path, obeyed: &[PathBuf]) -> Result<(), LeftoverError> {
+    if obeyed.is_empty() {
+        return Ok(());
+    }
+    let kept = records.parent().unwrap_or(records);
+    let mut spans = read_spans(kept).map_err(unreadable(kept))?;
+    for FoundRecord { path, entries, .. } in every_record(records)? {
+        let begin_ns = began_ns(path.file_name().map(run_of).unwrap_or_default());
+        spans.extend(entries.iter().filter_map(|entry| entry.span(begin_ns, None)));
+    }
+    for path in obeyed {
+        let found = ObeyedFile::at(path);
+        if found.iter().any(|file| spans.iter().any(|span| file.is_written_in(span))) {
+            return Err(LeftoverError::Written { path: path.clone() });
         }
     }
     Ok(())
@@ -280,11 +342,7 @@ fn matching(records: &Path, directory: &Path) -> Result<(Vec<Located>, Vec<Found
     for name in names {
         let path = records.join(&name);
         let unnamed = name.as_bytes().starts_with(b".");
-        let speaks = |(path, _, inode): &Located| {
-            let (inode, hash) = (format!("{inode:x}_"), format!("_{:x}_", hash(path)));
-            name.to_str().is_some_and(|name| name.starts_with(&inode) || name.contains(&hash))
-        };
-        if !unnamed && !above.iter().any(speaks) {
+        if !unnamed && !above.iter().any(|above| speaks_of(&name, above)) {
             continue;
         }
         let file = match open_record(&path, &mut OpenOptions::new()) {
@@ -309,7 +367,44 @@ fn matching(records: &Path, directory: &Path) -> Result<(Vec<Located>, Vec<Found
     Ok((above, found))
 }
 
+/// The records of every tree.
+fn every_record(records: &Path) -> Result<Vec<FoundRecord>, LeftoverError> {
+    let names = match fs::read_dir(records) {
+        Ok(names) => names,
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(records)(error)),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let name = name.map_err(unreadable(records))?;
+        let path = name.path();
+        // The command of a run that still writes its record has not started.
+        if name.file_name().as_bytes().starts_with(b".") {
+            continue;
+        }
+        match open_record(&path, &mut OpenOptions::new()).and_then(|file| Ok((entries_of(&file)?, file))) {
+            Ok((entries, file)) => found.push(FoundRecord { path, file, entries }),
+            // Its run has ended meanwhile.
+            Err(error) if is_missing(&error) => {}
+            Err(error) => return Err(unreadable(&path)(error)),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the name of a record is that of this directory.
+fn speaks_of(name: &OsStr, (path, _, inode): &Located) -> bool {
+    let (inode, hash) = (format!("{inode:x}_"), format!("_{:x}_", hash(path)));
+    name.to_str().is_some_and(|name| name.starts_with(&inode) || name.contains(&hash))
+}
+
 impl SweptEntry {
+    /// The time in which a command could write it, if it is a tree.
+    fn span(&self, begin_ns: u128, end_ns: Option<u128>) -> Option<WriteSpan> {
+        let Self { tree, inode, written, .. } = self;
+        written.map(|kind| WriteSpan { tree: tree.clone(), inode: *inode, kind, begin_ns, end_ns })
+    }
+
     /// Whether its tree is this directory: by its path, or, where it was moved, by its inode.
     fn is_at(&self, (path, device, inode): &Located) -> bool {
         self.tree == *path || (self.device, self.inode) == (*device, *inode)
@@ -322,6 +417,9 @@ impl SweptEntry {
     }
 
     fn set_aside(&self, tree: &Path) -> io::Result<Option<OsString>> {
+        if self.written.is_some() {
+            return Ok(None);
+        }
         set_aside(tree, &self.relative, &self.only_with, Swept::SUFFIX, TreeState::AtRest)
     }
 }
@@ -359,7 +457,7 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// What the names of a tree's records begin with.
-fn key(tree: &Path, inode: u64) -> String {
+pub(crate) fn tree_key(tree: &Path, inode: u64) -> String {
     format!("{inode:x}_{:x}_", hash(tree))
 }
 
@@ -371,11 +469,16 @@ fn run_of(name: &OsStr) -> &OsStr {
 }
 
 /// A name that no other run has.
-fn unique() -> String {
+fn unique(begin_ns: u128) -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    format!("{nanos:x}-{:x}-{count:x}", std::process::id())
+    format!("{begin_ns:x}-{:x}-{count:x}", std::process::id())
+}
+
+/// When a run began, by its name. A name that does not say so counts as one of the first day.
+fn began_ns(run: &OsStr) -> u128 {
+    let begin = run.to_str().and_then(|run| run.split('-').next());
+    begin.and_then(|begin| u128::from_str_radix(begin, 16).ok()).unwrap_or_default()
 }
 
 /// FNV-1a: only tells names apart, and is the same in every build.
@@ -387,9 +490,10 @@ fn hash(path: &Path) -> u64 {
 /// Every field ended by a NUL byte, which no path has; companions are names and have no slash.
 fn encode(entries: &[SweptEntry]) -> Vec<u8> {
     let mut content = Vec::new();
-    for SweptEntry { tree, device, inode, relative, only_with } in entries {
+    for SweptEntry { tree, device, inode, relative, only_with, written } in entries {
         let (device, inode, only_with) = (device.to_string(), inode.to_string(), only_with.join("/"));
         let fields: [&[u8]; FIELDS] = [
+            written.map_or(SET_ASIDE, WrittenTree::name).as_bytes(),
             tree.as_os_str().as_bytes(),
             device.as_bytes(),
             inode.as_bytes(),
@@ -420,12 +524,18 @@ fn entries_of(mut file: &File) -> io::Result<Vec<SweptEntry>> {
     let number = |field: &[u8]| text(field)?.parse::<u64>().map_err(|_| malformed());
     let path = |field: &[u8]| PathBuf::from(OsString::from_vec(field.to_vec()));
     let entries = fields.chunks_exact(FIELDS).map(|fields| {
-        let only_with = text(fields[4])?;
+        let [kind, tree, device, inode, relative, only_with] = fields else { return Err(malformed()) };
+        let (kind, only_with) = (text(kind)?, text(only_with)?);
+        let written = WrittenTree::named(&kind);
+        if written.is_none() && kind != SET_ASIDE {
+            return Err(malformed());
+        }
         Ok(SweptEntry {
-            tree: path(fields[0]),
-            device: number(fields[1])?,
-            inode: number(fields[2])?,
-            relative: path(fields[3]),
+            tree: path(tree),
+            device: number(device)?,
+            inode: number(inode)?,
+            relative: path(relative),
+            written,
             only_with: only_with.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         })
     });

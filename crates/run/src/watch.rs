@@ -14,14 +14,15 @@ use crate::streams::{Connected, StreamError, Streams, connect};
 use crate::sweep::{NotSetAside, Sweeper};
 use crate::sweep_record::{SweepRecord, sweep_records_in};
 use crate::workspace::{Apart, Held, WorkspaceError};
+use crate::write_log::WrittenTree;
 use polder_cache::ClaimError;
 use polder_engine::{
     Ended, HeadStart, LaunchError, LaunchFailure, Layers, Lookout, NoTerminal, Notice, Parting, Promised, Report,
     Running, Services, Session,
 };
 use polder_facts::{Ending, Event, EventKind, HostFacts, LimitKind, Outcome, RunId, Usage, Violation};
-use polder_plan::{Plan, Swept};
-use polder_policy::WorkspaceMode;
+use polder_plan::{Plan, Role, Swept};
+use polder_policy::{Access, WorkspaceMode};
 use polder_sys::streams::Direction;
 use polder_sys::wait::{self, Signals};
 use std::io;
@@ -283,13 +284,23 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
 
 /// Writes down what a run sets aside, for the next one in the same tree.
 fn remember(plan: &Plan, host: &HostFacts) -> io::Result<Option<SweepRecord>> {
-    let swept: Vec<Swept> = plan.files.swept.iter().chain(&plan.files.git.missing).cloned().collect();
     // In a layer nothing is obeyed, and its tree is not the host's.
-    if swept.is_empty() || plan.workspace.value.mode != WorkspaceMode::Direct {
+    let is_direct = plan.workspace.value.mode == WorkspaceMode::Direct;
+    let swept = plan.files.swept.iter().chain(&plan.files.git.missing).filter(|_| is_direct);
+    let swept: Vec<Swept> = swept.cloned().collect();
+    let written = plan.files.shown.iter().filter(|shown| shown.access == Access::ReadWrite);
+    let written = written.filter_map(|shown| match shown.role {
+        Role::Workspace if is_direct => Some((shown.host.as_path().to_owned(), WrittenTree::Workspace)),
+        Role::Bind => Some((shown.host.as_path().to_owned(), WrittenTree::Bind)),
+        // polder or git reads these, and neither looks for a configuration of polder's there.
+        Role::Workspace | Role::Repository | Role::EnclosingTree | Role::Cache | Role::State | Role::Lent => None,
+    });
+    let written: Vec<_> = written.collect();
+    if swept.is_empty() && written.is_empty() {
         return Ok(None);
     }
     let kept = host.caches.kept.as_deref().ok_or_else(|| io::Error::other("there is no home directory"))?;
-    SweepRecord::begin(&sweep_records_in(kept), &swept)
+    SweepRecord::begin(&sweep_records_in(kept), &swept, &written)
 }
 
 /// The files, why they are still there, and what to do.

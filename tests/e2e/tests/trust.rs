@@ -178,3 +178,63 @@ fn protect_with_60000_entries_is_refused_at_once() {
     assert!(said.code == 125 && said.err.contains("`protect` has 60000 entries, more than 4096"), "{said:?}");
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
+
+/// The command of one run writes what the next one in that directory would obey.
+#[test]
+fn nested_file_that_a_run_wrote_does_not_count() {
+    let ways = [
+        ("a new file", "printf 'sandboxes: {a: {limits: {timeout: 9s}}}\\nsandbox: a\\n' >sub/polder.yaml"),
+        ("a new file in TOML", "printf '' >sub/polder.toml"),
+        ("another dialect", "printf 'sandboxes: {a: {network: false}}\\nsandbox: a\\n' >sub/.visor.yaml"),
+        ("an old time", "printf 'sandboxes: {}\\n' >sub/polder.yaml; touch -d 2001-01-01 sub/polder.yaml"),
+        ("a file moved there", "mv mine.yaml sub/polder.yaml"),
+        ("a hard link", "ln mine.yaml sub/polder.yaml"),
+        ("a symlink", "ln -s ../mine.yaml sub/polder.yaml"),
+    ];
+    for (way, script) in ways {
+        let place = Place::new();
+        assert_eq!(place.sh("git init -q . && mkdir sub && printf 'sandboxes: {}\\n' >mine.yaml").code, 0);
+        let sub = place.work().join("sub");
+        assert_eq!(in_directory(&place, &sub, &RUN).code, 0, "{way}: the control");
+        let said = place.says(&["run", "--", "sh", "-c", script]);
+        assert_eq!(said.code, 0, "{way}: {said:?}");
+        let said = in_directory(&place, &sub, &RUN);
+        assert!(
+            said.code == 125 && said.err.contains("while a command in a sandbox could write it"),
+            "{way}: {said:?}"
+        );
+        if way.ends_with("link") {
+            // No run protects a file with two names, trusted or not.
+            continue;
+        }
+        assert_eq!(in_directory(&place, &sub, &["run", "--trust", "--", "true"]).code, 0, "{way}: for once");
+        assert_eq!(in_directory(&place, &sub, &RUN).code, 125, "{way}: not remembered");
+        assert_eq!(in_directory(&place, &sub, &["trust"]).code, 0, "{way}");
+        assert_eq!(in_directory(&place, &sub, &RUN).code, 0, "{way}: trusted");
+    }
+}
+
+#[test]
+fn nested_file_of_the_user_counts_until_a_run_changes_it() {
+    let place = Place::new();
+    assert_eq!(place.sh("git init -q . && mkdir sub && printf 'sandboxes: {}\\n' >sub/polder.yaml").code, 0);
+    let sub = place.work().join("sub");
+    assert_eq!(place.says(&["run", "--", "touch", "other"]).code, 0);
+    assert_eq!(in_directory(&place, &sub, &RUN).code, 0, "the run wrote something else");
+    assert_eq!(place.says(&["run", "--", "sh", "-c", "echo '# more' >>sub/polder.yaml"]).code, 0);
+    assert_eq!(in_directory(&place, &sub, &RUN).code, 125);
+    assert_eq!(place.sh("touch sub/polder.yaml").code, 0);
+    assert_eq!(in_directory(&place, &sub, &RUN).code, 0, "the user has looked at it");
+}
+
+#[test]
+fn trust_does_not_follow_content_within_the_repository() {
+    let place = Place::new();
+    assert_eq!(place.sh("git init -q . && mkdir one two").code, 0);
+    place.write("work/one/polder.yaml", OPEN);
+    let [one, two] = ["one", "two"].map(|name| place.work().join(name));
+    assert_eq!(in_directory(&place, &one, &["trust"]).code, 0);
+    assert_eq!(in_directory(&place, &one, &RUN).code, 0, "the control");
+    assert_eq!(place.sh("cp one/polder.yaml two/").code, 0);
+    assert_eq!(in_directory(&place, &two, &RUN).code, 125);
+}
