@@ -70,7 +70,7 @@ pub enum LeftoverError {
     /// The command of an earlier run may have written what this one would obey.
     #[error(
         "`{}` was changed while a command in a sandbox could write it\n  \
-         remedy: look at the file; then `--trust` lets it count once, and `touch` for good, when no run works there",
+         remedy: look at the file; then `polder trust` lets it count, `--trust` does for once",
         path.display()
     )]
     Written {
