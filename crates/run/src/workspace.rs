@@ -32,6 +32,14 @@ pub enum WorkspaceError {
     /// A name that the store does not take.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// There is none of that name, and one that is nearly called so.
+    #[error("there is no workspace `{name}`; `polder workspace list` shows those that are there; {near}")]
+    Mistyped {
+        /// The name.
+        name: String,
+        /// The question that names the other one.
+        near: String,
+    },
     /// Nobody knows where workspaces are kept.
     #[error("there is no place for workspaces: neither XDG_STATE_HOME nor a home directory is known")]
     NoPlace,
@@ -233,6 +241,16 @@ impl<'a> Apart<'a> {
         self.held
     }
 
+    /// A name that is mistyped gets the nearest one.
+    fn unknown(&self, name: String) -> WorkspaceError {
+        let all = self.store.list().unwrap_or_default();
+        let near = polder_policy::nearest(&name, all.iter().map(|workspace| workspace.name().as_str()));
+        match near {
+            Some(near) => WorkspaceError::Mistyped { name, near },
+            None => StoreError::Unknown { name }.into(),
+        }
+    }
+
     /// Begins it. That can mean to wait for another run of this process.
     fn begin(&self) -> Result<Begun, WorkspaceError> {
         let (plan, host) = (&*self.plan, &*self.host);
@@ -253,6 +271,7 @@ impl<'a> Apart<'a> {
                         return Ok(Begun::Interrupted(signal));
                     }
                 }
+                Err(WorkspaceError::Store(StoreError::Unknown { name })) => return Err(self.unknown(name)),
                 taken => break taken?,
             }
         };
