@@ -5,7 +5,7 @@ use polder_facts::git::GitIdentity;
 use polder_facts::{Origin, Sourced};
 use polder_policy::{Access, EngineChoice, Limits, NetworkMode, Workspace, WorkspaceMode};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 impl Plan {
@@ -137,7 +137,9 @@ impl fmt::Display for Plan {
         for Reserved { name, existing: _, origin, lifted_by: _ } in &files.reserved {
             out.row("set-aside", &format!("`{name}` in any directory (when the run has ended)"), origin)?;
         }
-        for swept in &files.swept {
+        // One path can stand there with several others that make it count; it is one line all the same.
+        let mut told = BTreeSet::new();
+        for swept in files.swept.iter().filter(|swept| told.insert(&swept.path)) {
             out.row("set-aside", &swept.path.to_string(), &swept.origin)?;
         }
         for swept in files.git.missing.iter().filter(|swept| swept.asked == Asked::ByRule) {
@@ -179,13 +181,16 @@ impl fmt::Display for Plan {
         for Sourced { value, origin } in path {
             out.row("path", &value.display().to_string(), origin)?;
         }
-        if let Some(GitIdentity { name, email, file }) = git_identity {
+        if let Some(identity @ GitIdentity { name, email, file, unread: _ }) = git_identity {
             let known = |value: &Option<String>, word: &str| value.clone().unwrap_or_else(|| format!("no {word}"));
             let author = match (name, email) {
                 (None, None) => "no name and no address: git asks who commits".to_owned(),
                 _ => format!("{} <{}>", known(name, "name"), known(email, "address")),
             };
             out.row("git", &author, file.as_ref().map(|file| file.display().to_string()).unwrap_or_default())?;
+            for warning in identity.warnings() {
+                out.row("note", &warning, "")?;
+            }
         }
         let mode = match workspace.value.mode {
             WorkspaceMode::Direct => "direct",

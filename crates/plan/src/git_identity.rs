@@ -6,8 +6,8 @@
 
 use crate::plan::{FileView, World, Written};
 use polder_facts::git::GitIdentity;
-use polder_facts::{GuestPath, HostFacts};
-use polder_policy::Policy;
+use polder_facts::{GuestPath, HostFacts, Sourced};
+use polder_policy::{EnvPattern, EnvRules, GitIdentityUse, Policy};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
@@ -16,6 +16,9 @@ const FILE: &str = "/etc/gitconfig.polder";
 const VARIABLE: &str = "GIT_CONFIG_SYSTEM";
 /// How many settings are given as variables, each with its key and its value (git 2.31).
 const COUNT: &str = "GIT_CONFIG_COUNT";
+/// Variables of the caller's by which git on the host knows who commits (git(1)). They win over the repository's own
+/// configuration there as well.
+const CALLERS: [&str; 4] = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
 
 /// Hands the identity in, and says who commits.
 pub(crate) fn hand_in(
@@ -39,7 +42,21 @@ pub(crate) fn hand_in(
         // An image has files of its own, and in the host's own world nothing can be written for one run.
         World::Made | World::Ruled => append(identity, env),
     }
+    if policy.git_identity.value == GitIdentityUse::Given {
+        pass_callers(policy, host, env);
+    }
     Some(identity.clone())
+}
+
+/// Passes the caller's variables, unless a rule of the policy keeps one of them out or has set it.
+fn pass_callers(policy: &Policy, host: &HostFacts, env: &mut BTreeMap<OsString, OsString>) {
+    let built_in = CALLERS.map(|name| Sourced::built_in(EnvPattern { glob: name.to_owned(), negated: false }));
+    let pass = built_in.iter().chain(&policy.env.pass).cloned().collect();
+    for (name, value) in crate::env::filter(&EnvRules { pass, set: Vec::new() }, &host.environment) {
+        if CALLERS.iter().any(|known| name == *known) {
+            env.entry(name).or_insert(value);
+        }
+    }
 }
 
 /// A configuration file: that of the machine, and who commits.

@@ -108,14 +108,20 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Reads a file of the user's; one that is missing or that git could not read says nothing.
+    /// Reads a file of the user's. One that is missing says nothing; one that cannot be read is noted.
     fn read(&mut self, file: &Path, depth: usize) {
         self.files += 1;
         if depth > INCLUDE_DEPTH_MAX || self.files > FILES_MAX {
             return;
         }
         let text = read_text(file, CONFIG_BYTES_MAX).and_then(|text| ConfigText::parse(&text).ok());
-        let Some(text) = text else { return };
+        let Some(text) = text else {
+            // A link that leads nowhere is a missing file to git, and `/dev/null` is an empty one.
+            if std::fs::metadata(file).is_ok_and(|found| found.is_file()) {
+                self.found.unread.push(file.to_owned());
+            }
+            return;
+        };
         for (key, value) in text.settings() {
             let Some(value) = value else { continue };
             match (key.section.as_str(), key.subsection.as_deref(), key.name.as_str()) {

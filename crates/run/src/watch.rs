@@ -20,6 +20,7 @@ use polder_engine::{
     Ended, HeadStart, LaunchError, LaunchFailure, Layers, Lookout, NoTerminal, Notice, Parting, Promised, Report,
     Running, Services, Session,
 };
+use polder_facts::git::GitIdentity;
 use polder_facts::{Ending, Event, EventKind, HostFacts, LimitKind, Outcome, RunId, Usage, Violation};
 use polder_plan::{Plan, Role, Swept};
 use polder_policy::{Access, WorkspaceMode};
@@ -123,6 +124,9 @@ pub fn run(chosen: Chosen, streams: Streams, supervision: Supervision<'_>) -> Re
     }
     for unreplaceable in &fitted.plan().files.unreplaceable {
         let _ = teller.tell(EventKind::Warning(unreplaceable.to_string()));
+    }
+    for warning in fitted.plan().git_identity.iter().flat_map(GitIdentity::warnings) {
+        let _ = teller.tell(EventKind::Warning(warning));
     }
     for accepted in fitted.accepted() {
         let _ =

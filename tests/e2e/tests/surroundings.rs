@@ -332,3 +332,47 @@ fn missing_program_of_no_host_is_told_as_such() {
     assert!(said.err.contains("; the host does not have it either\n"), "{said:?}");
     assert!(!said.err.contains("--bind"), "{said:?}");
 }
+
+/// The variables by which the caller's own git knows who commits.
+#[test]
+fn git_variables_of_the_caller_name_who_commits() {
+    let place = Place::new();
+    repository(&place);
+    let commit = "git commit -q --allow-empty -m x && git log -1 --format='%an %ae %cn %ce'";
+    let with = |flags: &[&str]| {
+        let words = [&["run"], flags, &["--", "sh", "-c", commit]].concat();
+        let mut polder = place.polder(&words);
+        polder.env("GIT_AUTHOR_NAME", "Ann").env("GIT_AUTHOR_EMAIL", "ann@example.org");
+        polder.env("GIT_COMMITTER_NAME", "Carl").env("GIT_COMMITTER_EMAIL", "carl@example.org");
+        Said::from(polder.output().expect("polder"))
+    };
+    let said = with(&[]);
+    assert_eq!((said.code, said.out.as_str()), (0, "Ann ann@example.org Carl carl@example.org\n"), "{said:?}");
+    let said = with(&["--env", "GIT_AUTHOR_NAME=Other"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "Other ann@example.org Carl carl@example.org\n"), "{said:?}");
+}
+
+#[test]
+fn git_configuration_that_cannot_be_read_is_told() {
+    let place = Place::new();
+    let file = place.write("home/.gitconfig", "[user\nname = x\n").display().to_string();
+    let warning = format!("git's configuration `{file}` cannot be read");
+    let said = place.says(&["run", "--", "true"]);
+    assert!(said.code == 0 && said.err.contains(&warning), "{said:?}");
+    assert!(place.says(&["run", "--dry-run", "--", "true"]).out.contains(&warning));
+    place.write("home/.gitconfig", "[user]\nname = x\n");
+    assert_eq!(place.says(&["run", "--", "true"]).err, "");
+}
+
+#[test]
+fn npm_names_a_package_after_its_directory() {
+    let place = Place::new();
+    if place.sh("command -v npm").code != 0 {
+        println!("skipped: npm is not installed");
+        return;
+    }
+    place.write("work/my-project/x", "");
+    let said = place.says(&["run", "-C", "my-project", "--", "npm", "init", "-y"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(place.read("work/my-project/package.json").contains("\"name\": \"my-project\""));
+}

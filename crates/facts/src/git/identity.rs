@@ -14,12 +14,14 @@ pub struct GitIdentity {
     pub email: Option<String>,
     /// The file that had the last word on one of them.
     pub file: Option<PathBuf>,
+    /// Files of the user's that are there and could not be read as git's configuration.
+    pub unread: Vec<PathBuf>,
 }
 
 impl GitIdentity {
     /// Nothing is known.
     pub const fn unknown() -> Self {
-        Self { name: None, email: None, file: None }
+        Self { name: None, email: None, file: None, unread: Vec::new() }
     }
 
     /// Takes a setting of the section `user`: the last one counts. One that git would not write into a commit in one
@@ -34,6 +36,18 @@ impl GitIdentity {
             *place = Some(value.to_owned());
             self.file = Some(file.to_owned());
         }
+    }
+
+    /// What the user is told of files that could not be read: name and address may be another's.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.unread.iter().map(|file| {
+            format!(
+                "git's configuration `{}` cannot be read, so git inside does not know the name and the address in it; \
+                 `git config --file {} --list` says what is wrong",
+                file.display(),
+                file.display()
+            )
+        })
     }
 
     /// The section `user` of a configuration file in which nothing is made up: git asks who commits where name or
