@@ -41,6 +41,7 @@ fn bash_completes_names_of_the_configuration() {
     assert_eq!(bash(&place, "polder steps build t"), "test|");
     assert_eq!(bash(&place, "polder run --engine=bub"), "bubblewrap|");
     assert_eq!(bash(&place, "polder run --accept net"), "net|");
+    assert_eq!(bash(&place, "polder run --profile n"), "node|");
     assert_eq!(bash(&place, "polder run --config "), "|-o default", "a file: the shell's own matter");
     assert_eq!(bash(&place, "polder run -C .. --sandbox f"), "|", "another directory has other names");
     // A file with faults has names all the same.

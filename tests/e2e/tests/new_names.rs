@@ -84,19 +84,29 @@ fn repository_made_at_the_top_inside_is_usable_outside() {
     }
 }
 
-/// A signal every ten milliseconds while files are opened that must be new: a call that is made twice says EEXIST.
+/// A signal every ten milliseconds while names are made, by the C library, which repeats nothing by itself. A call that
+/// is made twice says EEXIST or ENOENT.
 const TIMER: &str = "
-import os, signal
+import ctypes, errno, os, shutil, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+failed = set()
+def check(name, result):
+    if result < 0:
+        failed.add(name + ' ' + errno.errorcode[ctypes.get_errno()])
+    return result
 signal.signal(signal.SIGALRM, lambda *_: None)
-signal.siginterrupt(signal.SIGALRM, False)
+signal.siginterrupt(signal.SIGALRM, sys.argv[1] == 'interrupt')
+os.mkdir('d')
 signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-for i in range(5000):
-    os.close(os.open(f'd/{i}', os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-for i in range(1000):
-    os.rename(f'd/{i}', f'd/r{i}')
-    os.mkdir(f'd/m{i}')
+for i in range(2000):
+    file = check('open', libc.open(b'd/%d' % i, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    if file >= 0:
+        libc.close(file)
+        check('rename', libc.rename(b'd/%d' % i, b'd/r%d' % i))
+    check('mkdir', libc.mkdir(b'd/m%d' % i, 0o700))
 signal.setitimer(signal.ITIMER_REAL, 0)
-print('right')
+shutil.rmtree('d')
+print('failed:', *sorted(failed))
 ";
 
 /// As gpg-agent and ssh-agent do.
@@ -115,10 +125,27 @@ fn calls_that_make_names_are_the_commands_own() {
     for engine in engines() {
         let place = Place::new();
         assert!(!place.work().join(".git").exists(), "there are names that must not come into being");
-        std::fs::create_dir(place.work().join("d")).expect("a directory");
-        for (program, says) in [(TIMER, "right\n"), (NOT_DUMPABLE, "made\n")] {
-            let said = place.says(&["run", "--engine", engine, "--", "python3", "-c", program]);
-            assert_eq!((said.code, said.out.as_str()), (0, says), "{engine} {said:?}");
+        let said = place.says(&["run", "--engine", engine, "--", "python3", "-c", NOT_DUMPABLE]);
+        assert_eq!((said.code, said.out.as_str()), (0, "made\n"), "{engine} {said:?}");
+        for observe in ["off", "cheap", "exact"] {
+            let timer = |handler: &str| {
+                let run = ["run", "--engine", engine, "--observe", observe, "--"];
+                place.says(&[&run[..], &["python3", "-c", TIMER, handler]].concat())
+            };
+            let said = timer("restart");
+            assert_eq!((said.code, said.out.as_str()), (0, "failed:\n"), "{engine} {observe} {said:?}");
+            // Without SA_RESTART the kernel gives up a call that the shim has not received yet (docs/violations.md).
+            // It is never made twice, and no call says it that is not looked at.
+            let said = timer("interrupt");
+            let looked_at: &[&str] = match observe {
+                "off" => &[],
+                "cheap" => &["rename", "mkdir"],
+                _ => &["open", "rename", "mkdir"],
+            };
+            let told = said.out.strip_prefix("failed:").unwrap_or("no word").trim().to_owned();
+            let words: Vec<&str> = told.split_whitespace().collect();
+            let known = |pair: &[&str]| looked_at.contains(&pair[0]) && pair[1..] == ["EINTR"];
+            assert!(said.code == 0 && words.chunks(2).all(known), "{engine} {observe} {said:?}");
         }
     }
 }
