@@ -14,7 +14,7 @@ use crate::args::{LearnArgs, PolicyArgs};
 use crate::exit::{Failure, say};
 use crate::put::{Own, put};
 use crate::render::missing;
-use crate::render::text::tolerate_closed;
+use crate::render::text::{pasteable, tolerate_closed};
 use crate::run::{Around, Over, carry_out, code};
 use crate::workspace::escaped;
 use lesson::{Lesson, Worry};
@@ -78,7 +78,8 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         // A plain write would wait for its reader beyond the time limit of the run.
         tolerate_closed(put(Own::Stdout, format!("{}\n", escaped(&told.to_string())).as_bytes()))?;
     } else {
-        summary(&memory, to.is_some(), last, &worry).iter().for_each(|line| say(line));
+        let again = unwritten(&policy);
+        summary(&memory, to.is_some(), last, &worry).iter().chain(&again).for_each(|line| say(line));
     }
     Ok(last)
 }
@@ -189,6 +190,30 @@ fn nothing_learnt(code: u8) -> String {
             .to_owned();
     }
     format!("the command ended with {code}, and nothing that polder watches was denied to it; no policy was written")
+}
+
+/// The flags of this call that gave the command something and are not in the file: a run needs them again. The value of a
+/// variable is not printed.
+fn unwritten(policy: &PolicyArgs) -> Option<String> {
+    let PolicyArgs { bind, profile, network, allow_host, env, .. } = policy;
+    let named = |flag: &'static str, values: &[String]| -> Vec<String> {
+        values.iter().filter_map(|value| pasteable(value)).map(|value| format!("{flag} {value}")).collect()
+    };
+    let names: Vec<String> = env
+        .iter()
+        .map(|given| given.split_once('=').map_or_else(|| given.clone(), |(name, _)| format!("{name}=VALUE")))
+        .collect();
+    let network: Vec<String> = network.iter().cloned().collect();
+    let flags = [
+        named("--bind", bind),
+        named("--profile", profile),
+        named("--network", &network),
+        named("--allow-host", allow_host),
+        named("--env", &names),
+    ]
+    .concat();
+    (!flags.is_empty())
+        .then(|| format!("the file does not hold what these flags gave; give them again: {}", flags.join(" ")))
 }
 
 fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<String> {

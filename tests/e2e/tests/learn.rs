@@ -224,6 +224,18 @@ fn what_is_given_by_hand_is_in_the_file_too() {
 }
 
 #[test]
+fn learn_names_flags_that_the_file_does_not_hold() {
+    let place = Place::new();
+    let (data, more) = (text(place.write("other/data", "seen\n")), text(place.write("more/data", "seen\n")));
+    let flags = ["learn", "--rounds", "2", "--bind", &more, "--env", "A=hunter2"];
+    let learnt = place.says(&[&flags[..], &["--", "cat", &data, &more]].concat());
+    assert!(learnt.err.contains(&format!("give them again: --bind {more} --env A=VALUE\n")), "{learnt:?}");
+    assert_eq!(place.says(&["trust"]).code, 0);
+    assert_ne!(place.says(&["run", "--", "cat", &data, &more]).code, 0, "the control");
+    assert_eq!(place.says(&["run", "--bind", &more, "--", "cat", &data, &more]).out, "seen\nseen\n");
+}
+
+#[test]
 fn a_command_that_is_itself_outside_is_learnt() {
     let place = Place::new();
     let tool = place.write("other/tool", "#!/bin/sh\necho ran\n");
