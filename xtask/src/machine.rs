@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 20] = [
+const PROGRAMS: [(&str, &str); 21] = [
     ("busybox", "busybox-static"),
     ("bwrap", "bubblewrap"),
     ("docker-compose", "docker-compose"),
@@ -18,6 +18,7 @@ const PROGRAMS: [(&str, &str); 20] = [
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.xfs", "xfsprogs"),
     ("newuidmap", "uidmap"),
+    ("npm", "npm"),
     ("openssl", "openssl"),
     ("pip3", "python3-pip"),
     ("podman", "podman"),
