@@ -137,9 +137,9 @@ impl fmt::Display for Plan {
         for Reserved { name, existing: _, origin, lifted_by: _ } in &files.reserved {
             out.row("set-aside", &format!("`{name}` in any directory (when the run has ended)"), origin)?;
         }
-        // One path can stand there with several others that make it count; it is one line all the same.
+        // One rule can name a path several times, with other names that make it count: that is one line.
         let mut told = BTreeSet::new();
-        for swept in files.swept.iter().filter(|swept| told.insert(&swept.path)) {
+        for swept in files.swept.iter().filter(|swept| told.insert((&swept.path, swept.origin.to_string()))) {
             out.row("set-aside", &swept.path.to_string(), &swept.origin)?;
         }
         for swept in files.git.missing.iter().filter(|swept| swept.asked == Asked::ByRule) {

@@ -21,7 +21,6 @@ fn of_the_built_in_policy() {
         workspace   /home/u/repo at /home/u/repo (read-write)
         private     /tmp, /dev/shm and home, 6G together
         set-aside   /home/u/repo/HEAD
-        set-aside   /home/u/repo/HEAD
         set-aside   /home/u/repo/polder.yaml
         set-aside   /home/u/repo/polder.toml
         set-aside   /home/u/repo/.visor.yaml

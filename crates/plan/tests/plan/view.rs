@@ -258,7 +258,6 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /home/u/repo/.git/hooks
             pinned      /home/u/repo/.git
             set-aside   /home/u/repo/HEAD
-            set-aside   /home/u/repo/HEAD
             set-aside   /home/u/repo/.git/commondir
             set-aside   /home/u/repo/.git/config.worktree
             set-aside   /home/u/repo/polder.yaml
@@ -276,7 +275,6 @@ fn a_repository_is_held_where_git_would_execute() {
             protected   /home/u/repo/.git/config.worktree
             protected   /home/u/repo/.git/hooks
             pinned      /home/u/repo/.git
-            set-aside   /home/u/repo/HEAD
             set-aside   /home/u/repo/HEAD
             set-aside   /home/u/repo/.git/commondir
             set-aside   /home/u/repo/polder.yaml
@@ -326,7 +324,6 @@ fn a_linked_worktree_shows_its_repository_and_holds_what_git_obeys() {
             protected   /home/u/repo/.git
             pinned      /home/u/main/.git/worktrees
             pinned      /home/u/main/.git/worktrees/side
-            set-aside   /home/u/repo/HEAD
             set-aside   /home/u/repo/HEAD
             set-aside   /home/u/main/.git/commondir
             set-aside   /home/u/main/.git/config.worktree
