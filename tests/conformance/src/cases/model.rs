@@ -286,6 +286,9 @@ fn set_up(scene: &Scene, is_repository: bool, actions: &[(usize, Action)]) {
     }
 }
 
+/// Where polder keeps when a command could write in which tree.
+const WRITE_LOG: [&str; 2] = [".local/state/polder/written", ".local/state/polder/written.lock"];
+
 /// Every file of the tree, and of the system what an action may have made there.
 fn tree(scene: &Scene, actions: &[(usize, Action)]) -> Tree {
     fn walk(dir: &Path, tree: &mut Tree) {
@@ -297,7 +300,7 @@ fn tree(scene: &Scene, actions: &[(usize, Action)]) -> Tree {
                 if entry.file_name() != ".cache" && !records.iter().any(|place| entry.path().ends_with(place)) {
                     walk(&entry.path(), tree);
                 }
-            } else {
+            } else if !WRITE_LOG.iter().any(|name| entry.path().ends_with(name)) {
                 tree.insert(entry.path(), fs::read(entry.path()).expect("a file"));
             }
         }
