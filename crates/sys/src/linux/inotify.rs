@@ -9,9 +9,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Bytes that are read at once; one event with the longest name takes 272.
 const EVENT_BYTES: usize = 64 * 1024;
+/// How long to wait for an instance: many short runs at once end within it.
+const INSTANCE_WAIT_MAX: Duration = Duration::from_secs(10);
+/// How often to look for one.
+const INSTANCE_LOOK: Duration = Duration::from_millis(5);
 const HEADER_BYTES: usize = size_of::<libc::inotify_event>();
 
 /// Directories in which names are awaited.
@@ -44,11 +49,18 @@ pub enum NameEvent {
 }
 
 impl NameWatch {
-    /// Watches nothing yet. Fails where the user has as many as `fs.inotify.max_user_instances` allows.
+    /// Watches nothing yet. A user has `fs.inotify.max_user_instances` of them, usually 128: with more runs at once,
+    /// waits until another process has closed one, and fails after [`INSTANCE_WAIT_MAX`].
     pub fn new() -> io::Result<Self> {
-        // SAFETY: plain numbers.
-        let queue = check_fd(i64::from(unsafe { libc::inotify_init1(libc::IN_NONBLOCK | libc::IN_CLOEXEC) }))?;
-        Ok(Self { queue })
+        let until = Instant::now() + INSTANCE_WAIT_MAX;
+        loop {
+            // SAFETY: plain numbers.
+            match check_fd(i64::from(unsafe { libc::inotify_init1(libc::IN_NONBLOCK | libc::IN_CLOEXEC) })) {
+                Ok(queue) => return Ok(Self { queue }),
+                Err(Errno(libc::EMFILE)) if Instant::now() < until => std::thread::sleep(INSTANCE_LOOK),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Readable when something was told.
