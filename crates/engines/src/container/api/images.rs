@@ -30,6 +30,8 @@ pub(crate) struct ImageFacts {
     pub(crate) volumes: Vec<String>,
     /// The names that it has.
     pub(crate) names: Vec<String>,
+    /// When it was made: a time of RFC 3339 with a fraction of the second.
+    pub(crate) created: String,
 }
 
 /// What a daemon knows of an image that a build begins with.
@@ -89,6 +91,7 @@ struct ImageWire {
     id: String,
     os: Option<String>,
     architecture: Option<String>,
+    created: Option<String>,
     config: Option<ConfigWire>,
     #[serde(default, deserialize_with = "nothing_is_empty")]
     repo_tags: Vec<String>,
@@ -141,7 +144,7 @@ struct ConfigWire {
 impl Client {
     /// What the daemon knows of an image; [`ApiError::is_absent`] where it has none of this name.
     pub(crate) fn inspect_image(&self, name: &ImageName, deadline: Deadline) -> Result<ImageFacts, ApiError> {
-        let ImageWire { id, os, architecture, config, repo_tags } =
+        let ImageWire { id, os, architecture, created, config, repo_tags } =
             self.ask(&Target::image(name, "/json"), deadline)?;
         let ConfigWire { env, user, working_dir, entrypoint, cmd, labels, volumes } = config.unwrap_or_default();
         Ok(ImageFacts {
@@ -156,6 +159,7 @@ impl Client {
             labels,
             volumes: volumes.into_keys().collect(),
             names: repo_tags,
+            created: created.unwrap_or_default(),
         })
     }
 
