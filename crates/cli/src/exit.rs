@@ -5,6 +5,7 @@ use crate::put::{Own, put};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 /// Polder could not do its part.
@@ -49,6 +50,13 @@ pub(crate) fn failed(failure: &Failure) -> ExitCode {
 /// One message of polder's own, on one line. Nobody listening is not an error.
 pub(crate) fn say(message: &str) {
     let _ = put(Own::Stderr, format!("polder: {}\n", on_one_line(message)).as_bytes());
+}
+
+/// The same while a command runs, whose terminal may be raw: there a line ends where the next one begins only if both
+/// are said.
+pub(crate) fn say_amid(message: &str) {
+    let (before, after) = if io::stderr().is_terminal() { ("\r", "\r\n") } else { ("", "\n") };
+    let _ = put(Own::Stderr, format!("{before}polder: {}{after}", on_one_line(message)).as_bytes());
 }
 
 /// The same as [`printable`], on one line: what a command chose must not begin a line that polder seems to say.

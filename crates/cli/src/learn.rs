@@ -134,7 +134,7 @@ fn once(planned: Planned) -> Result<(Vec<Violation>, u8), Failure> {
     let signals = Signals::watch(&wait::END_SIGNALS)?;
     let (search, home) = (planned.program_search(), planned.host().user.home.clone());
     let around = Around { signals: &signals, ahead: None, parting: Parting::Leave };
-    let Over { plan: _, outcome, violations, changes: _, recorded } = carry_out(planned, false, around)?;
+    let Over { outcome, violations, recorded, .. } = carry_out(planned, false, around)?;
     recorded?;
     match outcome.ending {
         Ending::Interrupted(_) => Err(Failure::new("interrupted; nothing was written")),

@@ -1,7 +1,7 @@
 //! `polder run`: the main job.
 
 use crate::args::RunArgs;
-use crate::exit::{Failure, say};
+use crate::exit::{Failure, say, say_amid};
 use crate::put::wait_until;
 use crate::render::progress::ProgressLine;
 use crate::render::{json, missing, text};
@@ -102,7 +102,7 @@ pub(crate) fn tell(
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     let path = planned.plan().env.get(&OsString::from("PATH")).cloned();
     let search = planned.program_search();
-    let Over { plan, outcome, violations, changes, recorded } = carry_out(planned, json, around)?;
+    let Over { plan, outcome, violations, told, changes, recorded } = carry_out(planned, json, around)?;
     if !json {
         let timeout = timeout.map(|span| span.to_string());
         let mut lines = explain(&outcome, command, (path, &search, &home), timeout, &violations);
@@ -111,6 +111,7 @@ pub(crate) fn tell(
         let needed: Vec<Violation> = violations
             .iter()
             .filter(|violation| !is_survived(violation, &outcome, plan.observe.value))
+            .filter(|violation| !told.as_ref().is_some_and(|told| is_same(told, violation)))
             .cloned()
             .collect();
         lines.extend(text::violations(&needed, &home, left));
@@ -162,6 +163,8 @@ pub(crate) struct Over {
     pub(crate) outcome: Outcome,
     /// What was denied, each once, with how often.
     pub(crate) violations: Vec<Violation>,
+    /// The one of them that was told while the command waited for it.
+    pub(crate) told: Option<Violation>,
     /// The workspace that holds what the command changed.
     pub(crate) changes: Option<String>,
     /// Whether the end is in the log, where it has to be.
@@ -184,7 +187,9 @@ pub(crate) fn carry_out(
     };
     let timeout = planned.policy().limits.timeout.as_ref().map(|limit| limit.value);
     wait_until(timeout.and_then(|span| Instant::now().checked_add(span.0)));
-    let mut teller = Teller { json, outlets: &outlets, line: ProgressLine::new(), changes: None };
+    let home = planned.host().user.home.clone();
+    let waiting = Waiting { home, denied: Vec::new(), told: None };
+    let mut teller = Teller { json, outlets: &outlets, line: ProgressLine::new(), changes: None, waiting };
     let Begun { chosen, entry, secrets, mut noting } = planned.begin()?;
     let plan = Arc::clone(chosen.fitted.plan());
     entry.warning().iter().for_each(|warning| say(warning));
@@ -220,7 +225,8 @@ pub(crate) fn carry_out(
     let recorded = entry.end(&ended).map(|warning| warning.iter().for_each(|warning| say(warning)));
     let violations = noting.violations().to_vec();
     keep(noting, &ended);
-    Ok(Over { plan, outcome: ended?, violations, changes: teller.changes, recorded })
+    let Teller { changes, waiting: Waiting { told, .. }, .. } = teller;
+    Ok(Over { plan, outcome: ended?, violations, told, changes, recorded })
 }
 
 /// Lets the words about a run that polder itself has ended wait for no reader.
@@ -284,6 +290,38 @@ struct Teller<'a> {
     line: ProgressLine,
     /// The workspace that holds what the command changed.
     changes: Option<String>,
+    waiting: Waiting,
+}
+
+/// A command that waits for a network which it does not have: package managers try again for minutes without a word.
+struct Waiting {
+    home: PathBuf,
+    /// What it was denied of the network.
+    denied: Vec<Violation>,
+    /// What was told of it.
+    told: Option<Violation>,
+}
+
+impl Waiting {
+    /// Takes a denial; gives the lines for a command that was denied the same before, once.
+    fn hear(&mut self, violation: Violation) -> Vec<String> {
+        if violation.action != Action::Network || self.told.is_some() {
+            return Vec::new();
+        }
+        // The observer tells the same thing twice only where it is tried again after a while.
+        if !self.denied.iter().any(|earlier| is_same(earlier, &violation)) {
+            self.denied.push(violation);
+            return Vec::new();
+        }
+        // How often is known when the command has ended.
+        let violation = self.told.insert(Violation { count: 1, ..violation });
+        text::violations(std::slice::from_ref(violation), &self.home, 1)
+    }
+}
+
+/// Whether two denials are of the same thing.
+fn is_same(one: &Violation, other: &Violation) -> bool {
+    (one.action, &one.target) == (other.action, &other.target)
 }
 
 impl Teller<'_> {
@@ -311,9 +349,9 @@ impl Teller<'_> {
             }
             EventKind::Changes { workspace, changed: true, kept: true } => self.changes = Some(workspace),
             EventKind::Changes { .. } => {}
+            EventKind::Violation(violation) => self.waiting.hear(violation).iter().for_each(|line| say_amid(line)),
             // Told before the start, or when it has ended, together.
             EventKind::Downgrade { .. }
-            | EventKind::Violation(_)
             | EventKind::Starting { .. }
             | EventKind::Ready
             | EventKind::Limit(_)

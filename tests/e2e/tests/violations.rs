@@ -5,11 +5,12 @@
 use polder_e2e::{Place, Said, is_root};
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const ENGINES: [&str; 2] = ["native", "bubblewrap"];
 
@@ -533,7 +534,7 @@ fn many_denials_neither_grow_polder_nor_hold_up_others() {
         place.write("work/flood.py", flood(denials(engine)));
         let mut polder = place
             .polder(&["run", "--json", "--engine", engine, "--observe", "exact", "--", "python3", "flood.py"])
-            .stdout(std::process::Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .expect("polder");
         while !place.has("work/started") {
@@ -736,5 +737,30 @@ fn observer_of_a_process_that_is_not_dumpable_says_so() {
         assert_eq!(exit_code(&said), 0, "{engine}: {said:?}");
         let told = violations.iter().any(|violation| violation["layer"] == "the observer");
         assert!(told, "{engine}: {violations:#?}");
+    }
+}
+
+/// Package managers try for minutes, without a word: the line comes while they do, and not once more at the end.
+#[test]
+fn network_that_is_tried_again_is_told_while_the_command_runs_once() {
+    let place = Place::new();
+    let script = "import os, socket, sys, time\n\
+        for turn in range(600):\n\
+        \x20   try: socket.create_connection(('192.0.2.1', 443), 1)\n\
+        \x20   except OSError: pass\n\
+        \x20   if os.path.exists('heard'): sys.exit(1)\n\
+        \x20   time.sleep(0.1)\n";
+    for engine in ENGINES {
+        let mut polder = place.polder(&["run", "--engine", engine, "--", "python3", "-c", script]);
+        let mut child = polder.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("polder");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+        let told = lines.find(|line| line.contains("192.0.2.1:443")).expect("the line");
+        assert!(told.contains("--allow net="), "{engine}: {told}");
+        assert!(child.try_wait().expect("a child").is_none(), "{engine}: it came at the end");
+        let heard = place.write(place.work().join("heard"), "");
+        let rest: Vec<String> = lines.collect();
+        assert_eq!(child.wait().expect("an end").code(), Some(1), "{engine}: {rest:?}");
+        assert!(!rest.iter().any(|line| line.contains("192.0.2.1")), "{engine}: told twice: {rest:?}");
+        fs::remove_file(heard).expect("removed");
     }
 }

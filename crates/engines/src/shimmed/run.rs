@@ -57,7 +57,7 @@ pub(crate) struct ShimmedRun {
     told_end: bool,
     /// CPU time of what ran inside, once the end was told.
     cpu: Duration,
-    /// What was denied so far and what the user was told of it, by place in the table.
+    /// What was denied so far and what the user was told of it, with how often, by place in the table.
     told: BTreeMap<usize, Option<Violation>>,
 }
 
@@ -145,10 +145,16 @@ impl ShimmedRun {
         }
     }
 
-    /// What the user is told of something that was denied, once.
+    /// What the user is told of something that was denied: when it is new, and when it is tried again a while later.
     fn told(&mut self, denial: &Denial) -> Option<Violation> {
         if waits_for_end(&self.plan, denial) {
             return None;
+        }
+        if let Some(told) = self.told.get_mut(&denial.index) {
+            let told = told.as_mut()?;
+            let again = Violation { count: denial.count.saturating_sub(told.count), ..told.clone() };
+            told.count += again.count;
+            return (again.count > 0).then_some(again);
         }
         // One is told here and the others at the end, with all that were meanwhile.
         let violation = violation(&self.plan, &Denial { count: 1, ..denial.clone() });
@@ -166,8 +172,8 @@ impl ShimmedRun {
             }
             match self.told.get(&denial.index) {
                 Some(None) => {}
-                Some(Some(_)) if denial.count < 2 => {}
-                Some(Some(told)) => rest.push(Violation { count: denial.count - 1, ..told.clone() }),
+                Some(Some(told)) if denial.count <= told.count => {}
+                Some(Some(told)) => rest.push(Violation { count: denial.count - told.count, ..told.clone() }),
                 None => rest.extend(violation(&self.plan, &denial)),
             }
         }

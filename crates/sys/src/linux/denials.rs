@@ -19,6 +19,9 @@ use std::ptr;
 const ENTRIES_MAX: usize = 1024;
 const EXE_BYTES: usize = 216;
 const TEXT_BYTES: usize = 768;
+/// How long after the first time something on the network that is tried again is told once more: a program that goes on
+/// trying waits for it.
+const AGAIN_SECONDS: u32 = 3;
 /// Twice as many places as entries, so that a search is short.
 const PLACES: usize = 2 * ENTRIES_MAX;
 
@@ -59,6 +62,11 @@ impl DenialKind {
             }
             Self::Address | Self::Lookup | Self::SystemCall | Self::Unseen => false,
         }
+    }
+
+    /// Whether a program can wait for it in silence, and try again.
+    const fn is_network(self) -> bool {
+        matches!(self, Self::Address | Self::Lookup)
     }
 
     fn from_number(number: u32) -> Option<Self> {
@@ -138,6 +146,10 @@ struct Entry {
     exe_len: u32,
     /// A [`FoundAtEnd`] as a number, or 0.
     at_end: u32,
+    /// When it was noted first, on the kernel's clock.
+    since_seconds: u32,
+    /// Whether the caller was told that it was tried again.
+    told_again: u32,
     exe: [u8; EXE_BYTES],
     text: [u8; TEXT_BYTES],
 }
@@ -172,7 +184,10 @@ impl Denials {
             let entry = unsafe { &mut *entries.add(usize::from(self.places[place])) };
             if entry.hash == hash && entry.kind == kind as u32 && entry.detail == detail && entry.holds(text) {
                 entry.count += 1;
-                self.hand_over(control);
+                let is_told = kind.is_network() && entry.is_tried_again();
+                if self.hand_over(control) && is_told {
+                    self.tell(usize::from(self.places[place]), control);
+                }
                 return;
             }
             place = (place + 1) % PLACES;
@@ -187,9 +202,13 @@ impl Denials {
         // SAFETY: `used` is at most ENTRIES_MAX, and the table has one place more.
         unsafe { (*entries.add(self.used)).write(kind, detail, pid, text, hash) };
         if self.hand_over(control) {
-            let record = Record { a: self.used as i32, ..Record::new(Tag::Observed) };
-            let _ = wire::try_send(control, &record);
+            self.tell(self.used, control);
         }
+    }
+
+    fn tell(&self, number: usize, control: BorrowedFd<'_>) {
+        let record = Record { a: number as i32, ..Record::new(Tag::Observed) };
+        let _ = wire::try_send(control, &record);
     }
 
     /// Looks once more for every path that was missing: the command has ended, and may have made it after all.
@@ -256,7 +275,23 @@ impl Entry {
         self.exe_len = got.unwrap_or(0) as u32;
         (self.kind, self.detail, self.pid, self.text_len) = (kind as u32, detail, pid, text.len() as u32);
         (self.hash, self.count) = (hash, 1);
+        (self.since_seconds, self.told_again) = (now_seconds(), 0);
     }
+
+    /// Whether this is the first time that it is tried a while after it was denied.
+    fn is_tried_again(&mut self) -> bool {
+        let is_again = self.told_again == 0 && now_seconds().saturating_sub(self.since_seconds) >= AGAIN_SECONDS;
+        self.told_again |= u32::from(is_again);
+        is_again
+    }
+}
+
+/// Seconds of the kernel's clock since the machine started.
+fn now_seconds() -> u32 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the buffer is valid for the call.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
+    now.tv_sec as u32
 }
 
 fn is_there(path: &Text) -> bool {
