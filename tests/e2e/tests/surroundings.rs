@@ -352,6 +352,29 @@ fn git_variables_of_the_caller_name_who_commits() {
     assert_eq!((said.code, said.out.as_str()), (0, "Other ann@example.org Carl carl@example.org\n"), "{said:?}");
 }
 
+/// Neither the variables nor the files by which the caller's own git knows who commits.
+#[test]
+fn git_identity_withheld_keeps_the_callers_variables_out() {
+    let place = Place::new();
+    place.write("home/.gitconfig", "[user]\n name = Filed\n email = filed@example.org\n");
+    for engine in ENGINES {
+        let seen = || {
+            let script = "env; cat \"$GIT_CONFIG_SYSTEM\"";
+            let mut polder = place.polder(&["run", "--engine", engine, "--", "sh", "-c", script]);
+            polder.env("GIT_AUTHOR_NAME", "Ann").env("GIT_AUTHOR_EMAIL", "ann@example.org");
+            polder.env("GIT_COMMITTER_NAME", "Carl").env("GIT_COMMITTER_EMAIL", "carl@example.org");
+            let said = Said::from(polder.output().expect("polder"));
+            assert_eq!(said.code, 0, "{engine}: {said:?}");
+            let words = ["Ann", "ann@", "Carl", "carl@", "Filed", "filed@"];
+            words.into_iter().filter(|word| said.out.contains(word)).collect::<Vec<_>>()
+        };
+        assert_eq!(seen().len(), 6, "{engine}: the control: they come in where the policy does not withhold them");
+        let file = place.write("work/polder.yaml", "sandboxes: {x: {git_identity: false}}\nsandbox: x\n");
+        assert_eq!(seen(), [""; 0], "{engine}");
+        fs::remove_file(file).expect("the file");
+    }
+}
+
 #[test]
 fn git_configuration_that_cannot_be_read_is_told() {
     let place = Place::new();
