@@ -245,10 +245,9 @@ impl Said {
         asks(&self.layers, &polder_engines::vocabulary(), &self.scope)
     }
 
-    /// The files that say what a run may do, with those that start something beside it.
+    /// The files that say what a run may do, with those that start something beside it or build an image for it.
     pub(crate) fn obeyed_files(&self) -> Vec<PathBuf> {
-        let compose = self.layers.compose_files().into_iter().map(|file| file.value);
-        self.layers.files().into_iter().map(Path::to_owned).chain(compose).collect()
+        self.layers.files().into_iter().map(Path::to_owned).chain(self.layers.named_files()).collect()
     }
 
     /// Those of them for which the user has given no word: neither all of them for this call, nor trust in the

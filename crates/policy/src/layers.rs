@@ -203,6 +203,11 @@ impl Layers {
         images.filter_map(file).collect()
     }
 
+    /// The recipes and compose files of every sandbox, whichever one is used.
+    pub fn named_files(&self) -> Vec<PathBuf> {
+        self.documents.iter().flat_map(Document::named_files).map(|file| file.value).collect()
+    }
+
     /// The sandboxes that can be named.
     pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.chain().into_iter().flat_map(Document::sandboxes).collect();
