@@ -9,14 +9,14 @@
 //! A record is locked by its run and, by a copy of the descriptor, by the shim: one that can be
 //! locked belongs to no process. A record has one hard link for each tree that it speaks of, named
 //! after the tree's inode and path. It lists the trees that the command can write as well
-//! ([`crate::write_log`]); a shim that sweeps without polder empties it, and the link's name is enough then.
+//! ([`crate::write_log`]), and lists them first: a shim that sweeps without polder takes the names out behind them.
 
 use crate::write_log::{ObeyedFile, WriteSpan, WrittenTree, add_spans, changed_ns, now_ns, read_spans};
 use polder_plan::Swept;
 use polder_sys::aside::{TreeState, is_there, set_aside};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -141,7 +141,7 @@ impl SweepRecord {
         let names =
             swept.iter().map(|swept| (swept.tree.as_path(), swept.relative.clone(), swept.only_with.clone(), None));
         let trees = writes.iter().map(|(tree, kind)| (tree.as_path(), PathBuf::new(), Vec::new(), Some(*kind)));
-        for (tree, relative, only_with, written) in names.chain(trees) {
+        for (tree, relative, only_with, written) in trees.chain(names) {
             let known = entries.iter().find(|entry| entry.tree == tree);
             let (device, inode) = match known {
                 Some(entry) => (entry.device, entry.inode),
@@ -149,7 +149,8 @@ impl SweepRecord {
             };
             entries.push(SweptEntry { tree: tree.to_owned(), device, inode, relative, only_with, written });
         }
-        let content = encode(&entries);
+        let (trees, names) = entries.split_at(writes.len());
+        let (trees, names) = (encode(trees), encode(names));
         for _ in 0..TRIES_MAX {
             let unnamed = directory.join(format!(".{}", unique(now_ns())));
             let mut file = open_record(&unnamed, OpenOptions::new().create_new(true))?;
@@ -160,7 +161,10 @@ impl SweepRecord {
             if file.try_lock().is_err() || file.metadata()?.nlink() == 0 {
                 continue;
             }
-            file.write_all(&content)?;
+            file.write_all(&trees)?;
+            file.write_all(&names)?;
+            // The shim shares the file offset, and cuts the record there when it has set the names aside.
+            file.seek(SeekFrom::Start(trees.len() as u64))?;
             let mut names: Vec<PathBuf> = Vec::new();
             for entry in &entries {
                 let name = directory.join(format!("{}{run}", tree_key(&entry.tree, entry.inode)));
@@ -209,11 +213,8 @@ pub fn settle_leftovers(records: &Path, directory: &Path, mode: LeftoverMode) ->
             Err(TryLockError::WouldBlock) => continue,
             Err(TryLockError::Error(error)) => return Err(unreadable(&path)(error)),
         }
-        // Read once more: the run may have ended between the first look and the lock.
-        let entries = match entries_of(&file) {
-            Ok(now) if now.is_empty() => now,
-            _ => entries,
-        };
+        // Read once more: the run, or its shim, may have ended between the first look and the lock.
+        let entries = entries_of(&file).unwrap_or(entries);
         for entry in entries.iter().filter(|entry| entry.written.is_none()) {
             let tree = entry.place(&above);
             let at = tree.join(&entry.relative);
@@ -238,15 +239,7 @@ pub fn settle_leftovers(records: &Path, directory: &Path, mode: LeftoverMode) ->
         if mode == LeftoverMode::SetAside {
             let run = path.file_name().map(run_of).unwrap_or_default();
             let (begin_ns, end_ns) = (began_ns(run), Some(now_ns()));
-            let mut spans: Vec<WriteSpan> = entries.iter().filter_map(|entry| entry.span(begin_ns, end_ns)).collect();
-            if entries.is_empty() {
-                // Emptied by the shim of a killed polder. Only a workspace has names to set aside.
-                spans.extend(path.file_name().and_then(|name| {
-                    let (tree, _, inode) = above.iter().find(|above| speaks_of(name, above))?;
-                    let kind = WrittenTree::Workspace;
-                    Some(WriteSpan { tree: tree.clone(), inode: *inode, kind, begin_ns, end_ns })
-                }));
-            }
+            let spans: Vec<WriteSpan> = entries.iter().filter_map(|entry| entry.span(begin_ns, end_ns)).collect();
             let kept = records.parent().unwrap_or(records);
             add_spans(kept, &spans).map_err(unreadable(kept))?;
             let other = |entry: &SweptEntry| {
@@ -509,7 +502,6 @@ fn encode(entries: &[SweptEntry]) -> Vec<u8> {
 }
 
 fn entries_of(mut file: &File) -> io::Result<Vec<SweptEntry>> {
-    use std::io::Seek;
     let mut content = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut content)?;

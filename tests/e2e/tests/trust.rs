@@ -1,8 +1,10 @@
 //! Trust in a project's file: the refusal, the three ways to allow, and where it ends.
 #![forbid(unsafe_code)]
 
-use polder_e2e::{Place, Said};
+use polder_e2e::{Held, Place, Said, hold, until};
+use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 const OPEN: &str = "sandboxes: {a: {engine: native, network: true}}\nsandbox: a\n";
 const RUN: [&str; 3] = ["run", "--", "true"];
@@ -225,6 +227,90 @@ fn nested_file_of_the_user_counts_until_a_run_changes_it() {
     assert_eq!(in_directory(&place, &sub, &RUN).code, 125);
     assert_eq!(place.sh("touch sub/polder.yaml").code, 0);
     assert_eq!(in_directory(&place, &sub, &RUN).code, 0, "the user has looked at it");
+}
+
+/// Whether a run is refused for a file that a command could write.
+fn is_refused_as_written(said: &Said) -> bool {
+    said.code == 125 && said.err.contains("while a command in a sandbox could write it")
+}
+
+#[test]
+fn named_file_that_a_run_wrote_does_not_count() {
+    let image = "sandboxes: {a: {limits: {timeout: 9m}}, b: {";
+    let ways = [
+        ("base.yaml", "extends: base.yaml\n".to_owned()),
+        ("compose.yaml", format!("{image}compose: compose.yaml, service: s}}}}\nsandbox: a\n")),
+        ("Dockerfile", format!("{image}dockerfile: Dockerfile}}}}\nsandbox: a\n")),
+    ];
+    for (name, text) in ways {
+        let place = Place::new();
+        assert_eq!(place.sh("git init -q . && mkdir sub").code, 0);
+        let sub = place.work().join("sub");
+        place.write("work/sub/polder.yaml", text);
+        place.write(format!("work/sub/{name}"), if name == "base.yaml" { "sandboxes: {}\n" } else { "FROM x\n" });
+        let said = in_directory(&place, &sub, &RUN);
+        assert_eq!(said.code, 0, "{name}: the control: {said:?}");
+        let said = place.says(&["run", "--", "sh", "-c", &format!("echo '# more' >>sub/{name}")]);
+        assert_eq!(said.code, 0, "{name}: {said:?}");
+        let said = in_directory(&place, &sub, &RUN);
+        assert!(is_refused_as_written(&said) && said.err.contains(name), "{name}: {said:?}");
+        assert_eq!(in_directory(&place, &sub, &["trust"]).code, 0, "{name}");
+        assert_eq!(in_directory(&place, &sub, &RUN).code, 0, "{name}: trusted");
+    }
+}
+
+#[test]
+fn file_in_a_writable_bind_that_a_run_wrote_does_not_count() {
+    let place = Place::new();
+    let file = place.write("shared/polder.yaml", "sandboxes: {}\n");
+    let shared = place.dir().join("shared");
+    let (bind, file) = (format!("{}:rw", shared.display()), file.display().to_string());
+    let named = ["run", "--config", &file, "--", "true"];
+    for said in [in_directory(&place, &shared, &RUN), place.says(&named)] {
+        assert_eq!(said.code, 0, "the control: {said:?}");
+    }
+    let said = place.says(&["run", "--bind", &bind, "--", "sh", "-c", &format!("echo '# more' >>{file}")]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for said in [in_directory(&place, &shared, &RUN), place.says(&named)] {
+        assert!(is_refused_as_written(&said), "{said:?}");
+    }
+    assert_eq!(place.sh(&format!("touch {file}")).code, 0);
+    for said in [in_directory(&place, &shared, &RUN), place.says(&named)] {
+        assert_eq!(said.code, 0, "the user has looked at it: {said:?}");
+    }
+}
+
+/// The shim sweeps alone then, and keeps which trees the command could write, and as what.
+#[test]
+fn file_that_a_killed_run_wrote_does_not_count() {
+    let place = Place::new();
+    assert_eq!(place.sh("git init -q . && mkdir sub").code, 0);
+    let sub = place.work().join("sub");
+    let bound = place.write("shared/polder.yaml", "sandboxes: {}\n");
+    place.write("work/sub/polder.yaml", "sandboxes: {}\n");
+    let shared = place.dir().join("shared");
+    let directories = [("below the workspace", &sub), ("at the top of a bind", &shared)];
+    for (what, directory) in directories {
+        assert_eq!(in_directory(&place, directory, &RUN).code, 0, "{what}: the control");
+    }
+    let held = Held::new(&place);
+    let script = format!("for f in sub/polder.yaml {}; do echo '# more' >>$f; done; sleep 600", bound.display());
+    let bind = format!("{}:rw", shared.display());
+    let mut polder = place.polder(&["run", "--bind", &bind, "--", "sh", "-c", &hold(&script)]);
+    let mut child = polder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("polder");
+    until("the files", || place.read("shared/polder.yaml").contains("more"));
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    held.ended();
+    // The shim holds the record until it has ended; a run at work refuses as well.
+    until("the record to go", || {
+        assert_eq!(place.says(&["run", "--read-only", "--", "true"]).code, 0);
+        fs::read_dir(place.home().join(".local/state/polder/sweeps")).expect("records").count() == 0
+    });
+    for (what, directory) in directories {
+        let said = in_directory(&place, directory, &RUN);
+        assert!(is_refused_as_written(&said), "{what}: {said:?}");
+    }
 }
 
 #[test]

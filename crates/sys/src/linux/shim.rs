@@ -115,10 +115,11 @@ impl Sweep<'_> {
             all &= matches!(done, Ok(_) | Err(Errno(libc::ENOENT)));
         }
         if let Some(record) = self.record.filter(|_| all) {
-            // The next polder process in this tree reads the record: an empty one asks for nothing.
-            // If this fails, that process looks once more.
+            // The next polder process in this tree reads the record: one without names asks for nothing. polder left
+            // the file offset before the names; what lies ahead of it says where the command could write.
+            // If this fails (an offset of -1 does), that process looks once more.
             // SAFETY: plain numbers; the descriptor stays open until we end.
-            unsafe { libc::ftruncate(record, 0) };
+            unsafe { libc::ftruncate(record, libc::lseek(record, 0, libc::SEEK_CUR)) };
         }
         exit(125)
     }
