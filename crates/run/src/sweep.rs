@@ -162,7 +162,7 @@ impl Sweeper {
         Some(Swept {
             tree: HostPath::new(tree).ok()?,
             path: shown.guest.join(&relative).ok()?,
-            lifted_by: relative.to_str().map(str::to_owned),
+            lifted_by: grant_for(&self.plan, tree, &relative),
             relative,
             only_with: Vec::new(),
             origin,
@@ -242,7 +242,8 @@ fn take_over_configs(plan: &Plan, copies: BorrowedFd<'_>) -> Vec<Violation> {
     for (number, config) in plan.files.git.configs.iter().enumerate() {
         let origin = plan.files.git.origin.clone().unwrap_or(Origin::BuiltIn);
         let told = |what: String| {
-            let grant = Some(Grant::FsWrite(config.relative.clone()));
+            let grant =
+                grant_for(plan, config.tree.as_path(), &config.relative).map(|rule| Grant::FsWrite(rule.into()));
             violation(config.path.to_string(), format!("protect ({origin}): {what}"), grant, "sweep")
         };
         let not_taken = |why: String| told(format!("nothing of the command's copy was taken over: {why}"));
@@ -276,6 +277,12 @@ fn take_over_configs(plan: &Plan, copies: BorrowedFd<'_>) -> Vec<Violation> {
         }
     }
     violations
+}
+
+/// What `fs.write` grants the path. A grant is relative to the workspace, and none lifts the rules of a git dir
+/// elsewhere.
+fn grant_for(plan: &Plan, tree: &Path, relative: &Path) -> Option<String> {
+    relative.to_str().filter(|_| plan.files.workspace_host() == Some(tree)).map(str::to_owned)
 }
 
 fn told(swept: &Swept, rule: String, state: TreeState) -> Violation {

@@ -627,3 +627,18 @@ fn rebase_of_the_user_from_before_a_run_keeps_its_steps() {
     let after = host(&place, "touch go; git rebase --continue 2>&1");
     assert!(after.code == 0 && place.has("work/finished"), "{after:?}");
 }
+
+/// A grant is relative to the workspace, and the configuration of a linked worktree lies elsewhere.
+#[test]
+fn held_config_outside_the_workspace_offers_no_grant() {
+    let place = Place::new();
+    let made = "git init -q . && git -c user.name=a -c user.email=a@b commit -qm x --allow-empty && \
+                git worktree add -q ../linked";
+    assert_eq!(place.sh(made).code, 0);
+    let run = ["run", "--", "git", "config", "core.fsmonitor", "/tmp/x"];
+    let said = place.says(&run);
+    assert!(said.err.contains("--allow fs.write=.git/config"), "the control: {said:?}");
+    let said: Said = place.polder(&run).current_dir(place.dir().join("linked")).output().expect("polder").into();
+    assert!(said.err.contains("work/.git/config (no grant lifts it)"), "{said:?}");
+    assert!(!said.err.contains("--allow"), "{said:?}");
+}
