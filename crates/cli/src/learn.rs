@@ -3,6 +3,7 @@
 //! Every rule stays enforced while it learns, unless `--permissive` is given and permitted (`lend.rs`). So a command comes as far as its first missing thing, or further if it goes on
 //! without: another call, or another round, comes further with what was learnt before.
 
+mod given;
 mod lend;
 mod lesson;
 mod memory;
@@ -47,6 +48,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
     // The file counts before anybody trusts it, because it is what this very command wrote.
     policy.trust |= memory.is_ours && to.is_none();
     let planned = policy.sandbox().plan(command.clone())?;
+    memory.lesson.give_places(&planned);
     let (name, mut ground) = ground(&planned);
     let loan = if *permissive { borrow(&planned, &environment)? } else { Loan::none() };
     ground.hidden.extend(loan.hidden.iter().cloned());
@@ -56,6 +58,8 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8, Failure> {
         memory.lesson.review(&worry);
         let mut policy = policy.clone();
         policy.allow.extend(memory.lesson.grants(&worry));
+        policy.bind.extend(memory.lesson.given.bind_flags());
+        policy.profile.extend(memory.lesson.given.profiles.iter().cloned());
         let violations;
         let planned = policy.sandbox().lend(loan.clone()).plan(command.clone())?;
         memory.lesson.begin(started(&planned, &loan), &worry);
@@ -195,7 +199,7 @@ fn nothing_learnt(code: u8) -> String {
 /// The flags of this call that gave the command something and are not in the file: a run needs them again. The value of a
 /// variable is not printed.
 fn unwritten(policy: &PolicyArgs) -> Option<String> {
-    let PolicyArgs { bind, profile, network, allow_host, env, .. } = policy;
+    let PolicyArgs { network, allow_host, env, .. } = policy;
     let named = |flag: &'static str, values: &[String]| -> Vec<String> {
         values.iter().filter_map(|value| pasteable(value)).map(|value| format!("{flag} {value}")).collect()
     };
@@ -204,21 +208,14 @@ fn unwritten(policy: &PolicyArgs) -> Option<String> {
         .map(|given| given.split_once('=').map_or_else(|| given.clone(), |(name, _)| format!("{name}=VALUE")))
         .collect();
     let network: Vec<String> = network.iter().cloned().collect();
-    let flags = [
-        named("--bind", bind),
-        named("--profile", profile),
-        named("--network", &network),
-        named("--allow-host", allow_host),
-        named("--env", &names),
-    ]
-    .concat();
+    let flags = [named("--network", &network), named("--allow-host", allow_host), named("--env", &names)].concat();
     (!flags.is_empty())
         .then(|| format!("the file does not hold what these flags gave; give them again: {}", flags.join(" ")))
 }
 
 fn summary(memory: &Memory, named: bool, last: u8, worry: Worry<'_>) -> Vec<String> {
-    let Lesson { runs: _, granted, held, refused } = &memory.lesson;
-    let grants = memory.lesson.grants(worry).len();
+    let Lesson { runs: _, granted, held, refused, given } = &memory.lesson;
+    let grants = memory.lesson.grants(worry).len() + given.binds.len() + given.profiles.len();
     let file = memory.file.display();
     let mut lines = vec![format!("wrote {file}: {grants} granted, {} held back", held.len())];
     for (what, why) in held.iter().chain(refused).take(crate::run::LINES_MAX) {

@@ -226,13 +226,45 @@ fn what_is_given_by_hand_is_in_the_file_too() {
 #[test]
 fn learn_names_flags_that_the_file_does_not_hold() {
     let place = Place::new();
-    let (data, more) = (text(place.write("other/data", "seen\n")), text(place.write("more/data", "seen\n")));
-    let flags = ["learn", "--rounds", "2", "--bind", &more, "--env", "A=hunter2"];
-    let learnt = place.says(&[&flags[..], &["--", "cat", &data, &more]].concat());
-    assert!(learnt.err.contains(&format!("give them again: --bind {more} --env A=VALUE\n")), "{learnt:?}");
-    assert_eq!(place.says(&["trust"]).code, 0);
-    assert_ne!(place.says(&["run", "--", "cat", &data, &more]).code, 0, "the control");
-    assert_eq!(place.says(&["run", "--bind", &more, "--", "cat", &data, &more]).out, "seen\nseen\n");
+    let data = text(place.write("other/data", "seen\n"));
+    let learnt = place.says(&["learn", "--rounds", "2", "--env", "A=hunter2", "--", "cat", &data]);
+    assert!(learnt.err.contains("give them again: --env A=VALUE\n"), "{learnt:?}");
+    assert!(!place.read("work/polder.yaml").contains("hunter2"), "{learnt:?}");
+}
+
+#[test]
+fn learn_writes_binds_and_profiles_that_flags_gave() {
+    for engine in ENGINES {
+        let place = Place::new();
+        let tool = place.write("home/.cargo/bin/tool", "#!/bin/sh\necho ran\n");
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("rights");
+        let [data, more] = ["other", "more"].map(|name| text(place.write(format!("{name}/data"), "seen\n")));
+        let out = text(place.dir().join("out"));
+        fs::create_dir(&out).expect("a directory");
+        let script = format!("set -e; tool; cat {more} /aside; echo new > {out}/file; cat {data}");
+        let (aside, writable) = (format!("{more}:/aside"), format!("{out}:rw"));
+        let absent = format!("{}:optional", text(place.dir().join("absent")));
+        let binds = ["--bind", &more, "--bind", &aside, "--bind", &writable, "--bind", &absent, "--profile", "rust"];
+        let flags = ["learn", "--engine", engine];
+        let learnt = place.says(&[&flags[..], &binds, &["--", "sh", "-c", &script]].concat());
+        assert!(!learnt.err.contains("give them again"), "{learnt:?}");
+        fs::remove_file(place.dir().join("out/file")).expect("the command wrote it");
+        let used = trusted(&place, engine, &script);
+        assert_eq!((used.code, used.out.as_str()), (0, "ran\nseen\nseen\nseen\n"), "{used:?}");
+        assert_eq!(place.read("out/file"), "new\n");
+        // A later call without the flags keeps them.
+        let learnt = place.says(&[&flags[..], &["--", "sh", "-c", &script]].concat());
+        assert_eq!(learnt.code, 0, "{learnt:?}");
+        let policy = place.read("work/polder.yaml");
+        assert!(policy.contains("profiles: [\"rust\"]  # given with --profile"), "{policy}");
+        assert!(policy.contains("container: \"/aside\", read_only: true}  # given with --bind"), "{policy}");
+        // A command that needs nothing else works with the flags only, so the file is written as well.
+        fs::remove_file(place.work().join("polder.yaml")).expect("removed");
+        let named = ["--to", "../named.yaml", "--bind", &more, "--", "cat", &more];
+        assert_eq!(place.says(&[&flags[..], &named].concat()).code, 0);
+        let used = place.says(&["run", "--engine", engine, "--config", "../named.yaml", "--", "cat", &more]);
+        assert_eq!(used.out, "seen\n", "{used:?}");
+    }
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! is listed, and a person decides. What is granted here is given to the very next run, before anybody has read it. The
 //! names are those that the command chose, so what cannot be written down plainly is not granted either.
 
-use polder::{Grant, Violation};
+use super::given::Given;
+use polder::{Grant, Planned, Violation};
 use polder_workspace::is_plain;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -33,17 +34,32 @@ pub(super) struct Lesson {
     pub(super) held: BTreeMap<String, String>,
     /// What no grant allows, each with why.
     pub(super) refused: BTreeMap<String, String>,
+    /// The binds and profiles of the calls.
+    pub(super) given: Given,
 }
 
 impl Lesson {
-    pub(super) const fn nothing() -> Self {
-        Self { runs: 0, granted: BTreeMap::new(), held: BTreeMap::new(), refused: BTreeMap::new() }
+    pub(super) fn nothing() -> Self {
+        Self {
+            runs: 0,
+            granted: BTreeMap::new(),
+            held: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            given: Given::default(),
+        }
     }
 
-    /// Whether nothing was ever asked for.
+    /// Whether nothing was ever asked for or given.
     pub(super) fn is_empty(&self) -> bool {
-        let Self { runs: _, granted, held, refused } = self;
-        granted.is_empty() && held.is_empty() && refused.is_empty()
+        let Self { runs: _, granted, held, refused, given } = self;
+        granted.is_empty() && held.is_empty() && refused.is_empty() && given.is_empty()
+    }
+
+    /// Adds the binds and profiles of a call.
+    pub(super) fn give_places(&mut self, planned: &Planned) {
+        for path in self.given.add(planned) {
+            put(&mut self.refused, format!("--bind {path}"), "its name cannot be written down plainly".to_owned());
+        }
     }
 
     /// Adds what the user gives by hand: that was thought about.
@@ -63,7 +79,7 @@ impl Lesson {
 
     /// Takes back what nobody would grant any more: a command may have put something else in its place since.
     pub(super) fn review(&mut self, worry: Worry<'_>) {
-        let Self { runs: _, granted, held, refused: _ } = self;
+        let Self { runs: _, granted, held, refused: _, given: _ } = self;
         granted.retain(|key, by| {
             let grant = key.parse::<Grant>().ok();
             let why = grant.as_ref().and_then(read).and_then(worry).filter(|_| by != BY_HAND);
@@ -160,8 +176,8 @@ impl Lesson {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let Self { runs, granted, held, refused } = self;
-        json!({"runs": runs, "granted": granted, "held": held, "refused": refused})
+        let Self { runs, granted, held, refused, given } = self;
+        json!({"runs": runs, "granted": granted, "held": held, "refused": refused, "given": given.to_json()})
     }
 
     /// The same read back; what is not a grant is not granted.
@@ -176,6 +192,7 @@ impl Lesson {
             granted: map(&value["granted"]),
             held: map(&value["held"]),
             refused: map(&value["refused"]),
+            given: Given::from_json(&value["given"]),
         }
     }
 }

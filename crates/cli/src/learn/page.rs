@@ -1,8 +1,10 @@
 //! What was learnt, as a file that people read: every line says who asked for it. Pure.
 
+use super::given::{Given, GivenBind};
 use super::lesson::{Lesson, Worry};
 use crate::exit::on_one_line;
 use polder::Grant;
+use polder_policy::Access;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -19,6 +21,7 @@ pub(super) fn page(lesson: &Lesson, name: &str, worry: Worry<'_>) -> String {
         if lesson.runs == 1 { "run" } else { "runs" },
     );
     let mut body = String::new();
+    profiles(&mut body, &lesson.given);
     binds(&mut body, lesson, &grants);
     peers(&mut body, lesson, &grants);
     limits(&mut body, lesson, &grants);
@@ -33,22 +36,34 @@ pub(super) fn page(lesson: &Lesson, name: &str, worry: Worry<'_>) -> String {
     text
 }
 
+fn profiles(text: &mut String, Given { binds: _, profiles }: &Given) {
+    if !profiles.is_empty() {
+        let names: Vec<String> = profiles.iter().map(|name| quoted(name)).collect();
+        let _ = writeln!(text, "    profiles: [{}]  # given with --profile", names.join(", "));
+    }
+}
+
 fn binds(text: &mut String, lesson: &Lesson, grants: &[Grant]) {
-    let paths = grants.iter().filter_map(|grant| match grant {
+    let learnt = grants.iter().filter_map(|grant| match grant {
         Grant::FsRead(path) => Some((grant, path, true)),
         Grant::FsWrite(path) => Some((grant, path, false)),
         Grant::NetConnect(_) | Grant::NetFull | Grant::Env(_) | Grant::Limit { .. } => None,
     });
-    for (index, (grant, path, read_only)) in paths.enumerate() {
+    let learnt = learnt.map(|(grant, path, read_only)| {
+        let host = quoted(&path.display().to_string());
+        format!("{{host: {host}, read_only: {read_only}}}  # {}", comment(&lesson.askers(grant)))
+    });
+    let given = lesson.given.binds.iter().map(|(guest, GivenBind { host, access, optional })| {
+        let container = if guest == host { String::new() } else { format!(", container: {}", quoted(guest)) };
+        let read_only = *access == Access::ReadOnly;
+        let optional = if *optional { ", optional: true" } else { "" };
+        format!("{{host: {}{container}, read_only: {read_only}{optional}}}  # given with --bind", quoted(host))
+    });
+    for (index, line) in given.chain(learnt).enumerate() {
         if index == 0 {
             text.push_str("    bind_paths:\n");
         }
-        let comment = comment(&lesson.askers(grant));
-        let _ = writeln!(
-            text,
-            "      - {{host: {}, read_only: {read_only}}}  # {comment}",
-            quoted(&path.display().to_string())
-        );
+        let _ = writeln!(text, "      - {line}");
     }
 }
 
