@@ -123,6 +123,11 @@ pub fn compile_in(world: World, policy: &Policy, host: &HostFacts, command: &[Os
             inside.insert("USER".into(), (&identity.name).into());
         }
     }
+    // GNU tar sets owners where it is uid 0 (`--same-owner`), and uid 0 inside has no CAP_CHOWN. An option of the command
+    // line wins over one of this variable (tar(1)).
+    if world != World::Open && identity.uid == 0 {
+        inside.entry("TAR_OPTIONS".into()).or_insert_with(|| "--no-same-owner".into());
+    }
     // A layer is a file system of its own, at whose border git stops to look for its repository (git(1)).
     let is_layer = policy.workspace.value.mode == WorkspaceMode::Cow;
     if is_layer && files.shown.iter().any(|shown| shown.role == Role::EnclosingTree) {

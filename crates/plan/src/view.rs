@@ -37,6 +37,12 @@ const CONFIGURATION: &[Configuration] = &[
     Configuration::Directory("java-21-openjdk"),
     Configuration::Directory("java-25-openjdk"),
     Configuration::Directory("maven"),
+    // Debian's `sitecustomize.py` is a symlink to the file here.
+    Configuration::Directory("python3.10"),
+    Configuration::Directory("python3.11"),
+    Configuration::Directory("python3.12"),
+    Configuration::Directory("python3.13"),
+    Configuration::Directory("python3.14"),
 ];
 
 /// Places inside that are polder's own: a bind there would undo the sandbox.

@@ -183,7 +183,8 @@ impl Place {
 
     /// A text without what differs from call to call, from user to user and from machine to machine.
     pub fn normal(&self, text: &str) -> String {
-        let text = text.replace(&self.dir.display().to_string(), "$DIR");
+        // `TAR_OPTIONS` is there where the command is uid 0.
+        let text = text.replace(&self.dir.display().to_string(), "$DIR").replace(" TAR_OPTIONS", "");
         let line = |line: &str| -> Option<String> {
             let word = line.split_whitespace().next().unwrap_or_default();
             match word {

@@ -395,3 +395,32 @@ fn npm_names_a_package_after_its_directory() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(place.read("work/my-project/package.json").contains("\"name\": \"my-project\""));
 }
+
+/// GNU tar sets the owners of an archive's files where it is uid 0, as root is inside, without CAP_CHOWN.
+#[test]
+fn tar_unpacks_files_of_other_owners() {
+    let place = Place::new();
+    let packed = place.sh("mkdir d && echo x >d/f && tar cf a.tar --owner=1234 --group=1234 d && rm -r d");
+    assert_eq!(packed.code, 0, "{packed:?}");
+    for engine in ENGINES {
+        let unpack = "tar xf a.tar && cat d/f && rm -r d";
+        let said = place.says(&["run", "--engine", engine, "--", "sh", "-c", unpack]);
+        assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "x\n", ""), "{engine}");
+    }
+    // The user's own options stay as they are, and an option of the command line wins.
+    let mine = ["run", "--env", "TAR_OPTIONS=--mine", "--", "sh", "-c", "echo $TAR_OPTIONS"];
+    assert_eq!(place.says(&mine).out, "--mine\n");
+    let said = place.says(&["run", "--", "tar", "xf", "a.tar", "--same-owner"]);
+    assert!(said.code == 2 && said.err.contains("Operation not permitted"), "{said:?}");
+}
+
+/// Debian's `sitecustomize.py` is a symlink into `/etc`.
+#[test]
+fn python_reads_the_file_behind_its_sitecustomize() {
+    let place = Place::new();
+    let script = "import sitecustomize; print(len(open(sitecustomize.__file__).read()) > 0)";
+    let outside = place.command("/usr/bin/python3").args(["-c", script]).output().expect("python3").into();
+    let inside = place.says(&["run", "--", "/usr/bin/python3", "-c", script]);
+    let right = Said { code: 0, out: "True\n".to_owned(), err: String::new() };
+    assert_eq!((outside, inside), (right.clone(), right));
+}

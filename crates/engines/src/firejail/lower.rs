@@ -55,9 +55,10 @@ const RLIMIT_NPROC: u32 = 6;
 const HOME: &str = "/tmp/.polder-home";
 
 /// What programs need from `/etc`. Never shadow, ssh, sudoers, keys or anything else that is not named here.
-const ETC: [&str; 27] = [
+const ETC: [&str; 33] = [
     "alternatives",
     "ca-certificates",
+    "chromium.d",
     "crypto-policies",
     "fonts",
     "gai.conf",
@@ -79,6 +80,11 @@ const ETC: [&str; 27] = [
     "passwd",
     "pki",
     "protocols",
+    "python3.10",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "python3.14",
     "resolv.conf",
     "services",
     "ssl",
