@@ -10,7 +10,7 @@ mod summary;
 
 use crate::args::StepsArgs;
 use crate::exit::{Failure, printable, say};
-use crate::put::{Own, put};
+use crate::put::{Own, put, wait_until};
 use crate::render::json;
 use crate::render::text::tolerate_closed;
 use crate::workspace::escaped;
@@ -21,6 +21,7 @@ use show::Show;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     let StepsArgs { policy, input, max_parallelism, dry_run, json, junit, names } = args;
@@ -54,7 +55,14 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
     let names: Vec<String> = planned.steps().iter().map(|step| step.name().to_owned()).collect();
     let mut show = Show::new(names, json, report.is_some());
     let mut lost = None;
+    // A signal that the run has taken is no longer pending, so the waits for readers are told of it.
+    let heed_end = || {
+        if signals.is_asked() {
+            wait_until(Some(Instant::now()));
+        }
+    };
     let results = planned.run(Some(&signals), &mut |event| {
+        heed_end();
         let told = if json { tell_json(&event) } else { show.tell(&event) };
         show.keep(&event);
         match told {
@@ -66,6 +74,7 @@ pub(crate) fn steps(args: StepsArgs) -> Result<u8, Failure> {
             }
         }
     })?;
+    heed_end();
     if let Some(error) = lost {
         tolerate_closed(Err(error))?;
     }

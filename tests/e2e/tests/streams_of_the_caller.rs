@@ -190,6 +190,36 @@ fn timeout_of_a_step_whose_output_is_not_read_is_kept() {
 }
 
 #[test]
+fn steps_asked_to_end_with_no_stream_read_end() {
+    let place = Place::new();
+    place.write("work/polder.yaml", "steps:\n  flood: {type: command, exec: 'echo >begun; yes & yes >&2'}\n");
+    for flags in ["", "--json"] {
+        place.write("code", "");
+        let said = place.sh(&format!(
+            "export POLDER; rm -f begun; {{ sh -c 'echo $$ >../pid; exec $POLDER steps {flags} 2>&1'; \
+             echo $? >../code; }} | {{ \
+             i=0; while [ ! -e begun ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; sleep 0.5; \
+             kill $(cat ../pid); \
+             i=0; while [ ! -s ../code ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; cat ../code; }}"
+        ));
+        assert_eq!(said.out, "143\n", "{flags}: {said:?}");
+    }
+}
+
+#[test]
+fn service_whose_streams_are_not_read_keeps_its_timeout() {
+    let place = Place::new();
+    let reader = "i=0; while [ ! -s ../code ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done; cat ../code";
+    let flood = "sh -c 'yes & yes >&2'";
+    for (flags, streams) in [("", ""), ("", "2>&1"), ("", "2>&1 >/dev/null"), ("--json", "2>&1")] {
+        place.write("code", "");
+        let run = format!("$POLDER run --service flood {flags} --timeout 1s -- {flood} {streams}");
+        let said = place.sh(&format!("{{ {run}; echo $? >../code; }} | {{ {reader}; }}"));
+        assert_eq!(said.out, "124\n", "{flags} {streams}: {said:?}");
+    }
+}
+
+#[test]
 fn timeout_with_a_pipe_end_elsewhere_is_kept() {
     // A process outside holds the command's standard output: it was passed over a socket in the tree.
     let place = Place::new();
